@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ..play.evidence import Evidence, Violation
-from .cluster import balance, bounds, copies, membership, movement, ownership, parts, quiet
+from .cluster import balance, bounds, copies, healing, membership, movement, ownership, parts, quiet
+from .history import acknowledged, ballots, endings, handovers, permissions
 from .work import (
+    answers,
     children,
     conservation,
     coverage,
@@ -23,6 +25,7 @@ from .work import (
     politeness,
     robots,
     statements,
+    told,
 )
 
 CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {
@@ -31,6 +34,7 @@ CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "durability": durability.check,
     "copies": copies.check,
     "items": items.check,
+    "answers": answers.check,
     "delivered": delivered.check,
     "deleted": deleted.check,
     "fetches": fetches.check,
@@ -39,11 +43,18 @@ CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "conservation": conservation.check,
     "finish": finish.check,
     "statements": statements.check,
+    "acknowledged": acknowledged.check,
+    "handovers": handovers.check,
+    "endings": endings.check,
+    "permissions": permissions.check,
+    "told": told.check,
+    "ballots": ballots.check,
     "ownership": ownership.check,
     "parts": parts.check,
     "movement": movement.check,
     "balance": balance.check,
     "membership": membership.check,
+    "healing": healing.check,
     "bounds": bounds.check,
     "quiet": quiet.check,
 }

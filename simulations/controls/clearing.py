@@ -1,10 +1,14 @@
-"""Controls of jobs that are deleted, and of masters that are forgotten."""
+"""Controls of jobs that are deleted, of masters that are forgotten, and of what is told of what went with these."""
 
 from __future__ import annotations
 
 from p2pcrawl.core import control
+from p2pcrawl.core.buckets.ownership import Ownership
+from p2pcrawl.core.buckets.standings import Standing, left_behind
 from p2pcrawl.core.control import DELETED
+from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.overlay.gossip import GossipDriver
 
@@ -36,7 +40,40 @@ def _dismiss_nobody(self: GossipDriver, id: NodeId) -> None:
     pass
 
 
+# -- loss-silent: nobody says that something is out of reach ----------------------------------
+
+_broken = Ownership.broken
+
+
+def _none_broken(self: Ownership) -> list[int]:
+    return []
+
+
+# -- loss-elsewhere: other buckets are named --------------------------------------------------
+
+
+def _others_broken(self: Ownership) -> list[int]:
+    return sorted((bucket + 1) % BUCKETS for bucket in _broken(self))
+
+
+# -- loss-for-ever: what others have is not joined to what is here ----------------------------
+
+
+def _only_hear(self: Ownership, bucket: int, theirs: Standing) -> None:
+    ours = self.standing(bucket)
+    if theirs.epoch > ours.epoch:
+        self._stand(bucket, left_behind(ours, theirs.epoch, ours.epoch))
+
+
+# -- missing-unnamed: nobody says who is missing ----------------------------------------------
+
+
+def _nobody_missing(self: Absences) -> dict[NodeId, float]:
+    return {}
+
+
 _SMALL = Options(scenario="clearing", masters=4, pages=120, hosts=10, seed=1, limit_s=LIMIT_S)
+_AWAY = Options(scenario="stores-away", masters=3, pages=40, hosts=6, limit_s=LIMIT_S)
 
 CONTROLS = {
     "deleted-kept": Control(
@@ -56,5 +93,23 @@ CONTROLS = {
         "statements",
         _SMALL,
         (swap(GossipDriver.dismiss, _dismiss_nobody),),
+    ),
+    "loss-silent": Control(
+        "nobody says that something is out of reach", "told", _AWAY, (swap(Ownership.broken, _none_broken),)
+    ),
+    "loss-elsewhere": Control(
+        "other buckets than those of which something is out of reach are named",
+        "told",
+        _AWAY,
+        (swap(Ownership.broken, _others_broken),),
+    ),
+    "loss-for-ever": Control(
+        "what was out of reach is said to be so when it is back",
+        "told",
+        _AWAY,
+        (swap(Ownership.join_standing, _only_hear),),
+    ),
+    "missing-unnamed": Control(
+        "nobody says which masters are missing", "told", _AWAY, (swap(Absences.missing, _nobody_missing),)
     ),
 }

@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Collection, Iterable, Mapping
 
 from p2pcrawl.core.bench.workbench import Workbench
-from p2pcrawl.core.buckets.ownership import Change, Ownership
+from p2pcrawl.core.buckets.bucket_states import TRANSITIONS, BucketEvent, BucketState, BucketStates
+from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.core.ring.paper_rings import Modulo
 from p2pcrawl.core.ring.rendezvous import BUCKETS, Rendezvous
 from p2pcrawl.master.buckets.caution import Caution
 from p2pcrawl.master.buckets.handover import Handover
 from p2pcrawl.master.slaves.session import Session
 from p2pcrawl.master.slaves.slaves import Slaves
-from p2pcrawl.model.cluster.node import Member
 from p2pcrawl.slave.link.fence import Fence
 
 from ..play.options import Options
@@ -42,21 +42,20 @@ async def _watch_no_clock(self: Caution) -> None:
 
 # -- grants-on: a master grants from a bucket that its own view gives to another --------------
 
-_change = Ownership.change
+_take = BucketStates.take
 
 
-def _keep_serving(self: Ownership, members: Iterable[Member], view: int) -> Change:
-    change = _change(self, members, view)
-    for bucket in change.lost:
-        self._serving[bucket] = 1
-    return change
+def _keep_serving(self: BucketStates, event: BucketEvent, buckets: Iterable[int]) -> frozenset[int]:
+    if event is BucketEvent.LOST:
+        return frozenset()
+    return _take(self, event, [bucket for bucket in buckets if event in TRANSITIONS[self[bucket]]])
 
 
 # -- no-waiting: a bucket is served before everybody has let go of it -------------------------
 
 
 def _all_ready(self: Ownership, buckets: Iterable[int]) -> frozenset[int]:
-    return frozenset(b for b in buckets if not self._serving[b] and self._owners[b] is None)
+    return self.states.among(buckets, BucketState.CLAIMED, BucketState.VOUCHED, BucketState.BEGINNING)
 
 
 # -- no-consent: a bucket is handed over while leases on it are open --------------------------
@@ -101,7 +100,7 @@ CONTROLS = {
         "a master goes on granting from buckets that have left it",
         "ownership",
         Options(scenario="rolling", masters=3, pages=40, hosts=6, limit_s=LIMIT_S),
-        (swap(Ownership.change, _keep_serving),),
+        (swap(BucketStates.take, _keep_serving),),
     ),
     "no-waiting": Control(
         "a bucket is served, and its hosts are asked, before others have let go of it",

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from . import clearing, ends, hosts, injections, leases, members, openings, owners, rows, sinks, storage
+from . import (
+    clearing,
+    ends,
+    hosts,
+    injections,
+    leases,
+    members,
+    openings,
+    owners,
+    rows,
+    sinks,
+    storage,
+    words,
+)
 from .control import Control
 
 CONTROLS: dict[str, Control] = {
@@ -17,4 +30,5 @@ CONTROLS: dict[str, Control] = {
     **sinks.CONTROLS,
     **injections.CONTROLS,
     **clearing.CONTROLS,
+    **words.CONTROLS,
 }

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
+from p2pcrawl.core.buckets.standings import Standing
 from p2pcrawl.frontier.records import tallies
 from p2pcrawl.frontier.records.batch import Ending
 from p2pcrawl.frontier.records.item_table import ItemTable
@@ -14,6 +16,8 @@ from p2pcrawl.master.buckets.taking import Taking
 from p2pcrawl.master.copies import row_forms
 from p2pcrawl.master.copies.holdings import Holdings
 from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.packing import of_text
+from p2pcrawl.peer.answers.results import GatheredPage, Gathering
 from p2pcrawl.wire.messages.peer_messages import CopyRow, Row
 
 from ..play.options import Options
@@ -34,9 +38,9 @@ def _count_queued(tally: Counter[str], phase: int, reason: str, by: int) -> None
 # -- never-given-up: who hands a bucket over keeps its records, too ---------------------------
 
 
-def _keep_rows(self: Handover, buckets: Collection[int]) -> asyncio.Future[None]:
-    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    done.set_result(None)
+def _keep_rows(self: Handover, buckets: Collection[int], still: Callable[[], bool]) -> asyncio.Future[bool]:
+    done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+    done.set_result(True)
     return done
 
 
@@ -67,8 +71,8 @@ async def _take_nothing_in(self: Taking, rows: list[Row], generation: int) -> No
 # -- never-dropped: whoever need not hold a bucket any more goes on holding it ----------------
 
 
-async def _drop_nothing(self: Holdings, buckets: Collection[int]) -> None:
-    pass
+async def _only_said(self: Holdings, buckets: Collection[int], standings: Mapping[int, Standing]) -> None:
+    await self.note(standings)
 
 
 # -- never-unspooled: links stay in the spool when enough others have them --------------------
@@ -76,6 +80,13 @@ async def _drop_nothing(self: Holdings, buckets: Collection[int]) -> None:
 
 async def _unspool_nothing(self: Holdings, numbers: Sequence[int]) -> None:
     pass
+
+
+# -- items-told-twice: a gathering does not know what it has told already ----------------------
+
+
+def _all_again(self: Gathering[Any], pages: list[list[Any]]) -> list[GatheredPage]:
+    return [GatheredPage(print_, of_text(items), told) for print_, _, items, *told in (*pages, *pages)]
 
 
 CONTROLS = {
@@ -113,12 +124,18 @@ CONTROLS = {
         "copies stay where they need not be any more",
         "copies",
         Options(scenario="rolling", masters=4, pages=40, hosts=6, limit_s=LONG_S),
-        (swap(Holdings.drop, _drop_nothing),),
+        (swap(Holdings.give_up, _only_said),),
     ),
     "never-unspooled": Control(
         "spools are never emptied",
         "bounds",
         Options(scenario="churn", masters=3, pages=60, hosts=20, limit_s=LONG_S),
         (swap(Holdings.unspool, _unspool_nothing),),
+    ),
+    "items-told-twice": Control(
+        "whoever asks for the items is told some of them twice",
+        "answers",
+        Options(masters=3, pages=40, hosts=6, seed=1, limit_s=LIMIT_S, draws=("verbs",)),
+        (swap(Gathering._fresh, _all_again),),
     ),
 }

@@ -2,67 +2,44 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import sqlite3
 from collections.abc import Collection, Sequence
-from contextlib import closing
 from pathlib import Path
 
 from pybloom_live import BloomFilter
 
+from p2pcrawl.frontier.database import schema
+from p2pcrawl.frontier.database.tables import Layout
 from p2pcrawl.frontier.records.batch import NewLink
 from p2pcrawl.frontier.records.known import Key
 from p2pcrawl.frontier.records.seen import SeenFilter
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.model.crawl.fingerprint import halves
+from p2pcrawl.peer.config import Partition
+from p2pcrawl.private import secrets
 
-from ..kernel.paths import Dice
 from ..play.options import Options
-from ..world.disks import Disk
-from .control import LIMIT_S, Control
+from .control import LIMIT_S, LONG_S, Control
 from .swaps import swap
-
-SYNC_S = 12.0
-"""Between two moments at which a disk without fsync has really all."""
-SYNCED = ".synced"
-"""In a data folder: what would be left after a loss of power."""
-
 
 # -- fsync-off: commits are said to be durable and are not ------------------------------------
 
-
-def _begin(self: Disk) -> None:
-    if not (self.folder / SYNCED).exists():
-        (self.folder / SYNCED).mkdir(parents=True)
-        first_s = SYNC_S * Dice(self.world.seed, self.folder, "sync").roll()
-        self.world.loop.world_at(self.world.now + first_s, _sync, self)
+_prepare = schema._prepare
 
 
-def _sync(disk: Disk) -> None:
-    """Writes the system's caches back; it does so by its own clock, whatever happens to the process."""
-    if not disk.folder.exists():
-        return
-    _copy(disk.folder, disk.folder / SYNCED)
-    disk.world.loop.world_at(disk.world.now + SYNC_S, _sync, disk)
+def _prepare_unsynced(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
+    _prepare(connection, path, layout)
+    connection.execute("PRAGMA synchronous=OFF")
 
 
-def _lose_power(self: Disk) -> None:
-    for file in self.folder.iterdir():
-        if file.is_file():
-            file.unlink()
-    _copy(self.folder / SYNCED, self.folder)
+# -- drafts-unsynced: small files get their names before they are on the disk ------------------
 
 
-def _copy(source: Path, target: Path) -> None:
-    """Copies the files of a folder, its databases as they are committed. What lies in folders within is never
-    changed.
-    """
-    for file in sorted(source.iterdir()):
-        if file.suffix == ".db":
-            with closing(sqlite3.connect(file)) as old, closing(sqlite3.connect(target / file.name)) as new:
-                old.backup(new)
-        elif file.is_file() and not file.name.endswith(("-wal", "-shm")):
-            shutil.copy(file, target / file.name)
+def _draft_unsynced(path: Path, content: bytes) -> Path:
+    draft = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+    draft.write_bytes(content)
+    return draft
 
 
 # -- bloom-authority: what the filter calls seen is not looked up -----------------------------
@@ -88,10 +65,24 @@ def _new_by_the_filter(self: Store, links: Sequence[NewLink]) -> Collection[tupl
 
 CONTROLS = {
     "fsync-off": Control(
-        "a loss of power takes what was committed in the last seconds",
+        "what is committed is not synced: a loss of power takes it, or some of it",
         "coverage",
         Options(scenario="power-loss", masters=4, replicas=1, pages=80, hosts=80, limit_s=LIMIT_S),
-        (swap(Disk.begin, _begin), swap(Disk.lose_power, _lose_power)),
+        (swap(_prepare, _prepare_unsynced),),
+    ),
+    "drafts-unsynced": Control(
+        "small files get their names before they are on the disk: a loss of power leaves empty ones, and voters forget",
+        "finish",
+        Options(
+            scenario="lying-disks",
+            seed=3,
+            masters=3,
+            pages=60,
+            hosts=20,
+            partition=str(Partition.MAJORITY),
+            limit_s=LONG_S,
+        ),
+        (swap(secrets._draft, _draft_unsynced),),
     ),
     "bloom-authority": Control(
         "what a filter takes for seen is not looked up",

@@ -8,7 +8,8 @@ While nobody listens nothing is made, and nothing counted.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -21,7 +22,8 @@ COMES: Final = "comes"
 CAME: Final = "came"
 """Whoever it is for has it, and has begun with what it asks for."""
 COMMITS: Final = "commits"
-"""A transaction is written, and is about to be made durable: who dies now has not stored it."""
+"""A transaction is written, and is about to be made durable: who is killed now has not stored it; who loses its power
+may have."""
 COMMITTED: Final = "committed"
 """It is durable; nobody has been told, and the storage call may have other transactions before it."""
 ASKED: Final = "asked"
@@ -52,6 +54,21 @@ class Moment:
 
 
 Listener = Callable[[Moment], None]
+_Of = tuple[str, str]
+"""A kind and a phase."""
+
+
+class DiskWitness(Protocol):
+    """A witness, who is told what each transaction has stored."""
+
+    def tap(self, node: str, connection: sqlite3.Connection, changes: list[tuple[Any, ...]]) -> bool:
+        """Begins to listen at a connection that has just committed; tells whether there is anything to hear."""
+
+    def committed(self, node: str, changes: list[tuple[Any, ...]]) -> None:
+        """Takes in what was committed."""
+
+    def lost(self, node: str) -> None:
+        """Takes in that nothing of what the disk had is to be read any more."""
 
 
 class Now(Protocol):
@@ -65,16 +82,34 @@ class Moments:
 
     def __init__(self, clock: Now) -> None:
         self.listeners: list[Listener] = []
+        """Those that hear of all,"""
+        self.recorders: dict[str, dict[str, list[Listener]]] = {}
+        """and those that only write down what happens of one kind and phase: they hear of it before the others act."""
+        self.disks: DiskWitness | None = None
+        """Who is told what each transaction has stored."""
         self._clock = clock
-        self._counts: dict[tuple[str, str], int] = {}
+        self._counts: dict[_Of, int] = {}
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Calls the listener at each moment from now on, after those that listen already. Returns what ends that."""
         self.listeners.append(listener)
         return lambda: self.listeners.remove(listener)
 
+    def record(self, recorder: Listener, of: Collection[_Of]) -> None:
+        """Calls the recorder at each moment of these kinds and phases from now on. It is not to act."""
+        for kind, phase in of:
+            self.recorders.setdefault(kind, {}).setdefault(phase, []).append(recorder)
+
+    def matters(self, kind: str) -> bool:
+        """Tells whether anybody hears of moments of this kind."""
+        return bool(self.listeners) or kind in self.recorders
+
     def happen(self, node: str, kind: str, phase: str, peer: str = "", what: Any = None) -> None:
-        """Tells all who listen of one moment."""
+        """Tells all who hear of it of one moment."""
+        if (recorders := self.recorders.get(kind)) is not None and phase in recorders:
+            told = Moment(self._clock.now, node, kind, phase, peer, 0, what)
+            for recorder in recorders[phase]:
+                recorder(told)
         if not self.listeners:
             return
         count = self._counts[kind, phase] = self._counts.get((kind, phase), 0) + 1

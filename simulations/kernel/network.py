@@ -187,6 +187,11 @@ class Network:
             self._paths[key] = path
         return path
 
+    @property
+    def parted(self) -> bool:
+        """True if anything is cut off from anything else."""
+        return bool(self._cuts or self._sides)
+
     def _review(self) -> None:
         for key, path in self._paths.items():
             path.law = self._law_of(key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
@@ -24,6 +25,27 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 DISK_S = 0.001
+
+
+class Cache(Protocol):
+    """The writes to a machine's disk that are not safe yet."""
+
+    def synced(self, number: int) -> None: ...
+
+    def writes(self, database: Path) -> None: ...
+
+    def wrote(self, database: Path) -> None: ...
+
+    def cut_short(self, database: Path, before: bytes) -> None: ...
+
+
+class DiskError(Protocol):
+    """The failure of one call to a disk."""
+
+    kind: str
+    struck: bool
+
+    def strikes(self, call: str) -> bool: ...
 
 
 class World(Protocol):
@@ -54,6 +76,10 @@ class Node:
         """How long a call in an executor (a disk, a thread) takes."""
         self.disk_full = False
         """Nothing can be committed there, until it is freed."""
+        self.disk_error: DiskError | None = None
+        """Of one call, which is to fail or has failed; None again when it is over."""
+        self.cache: Cache | None = None
+        """Hears of what is written and synced; without one, all that was written is safe."""
         self.life: Life | None = None
         self.off = False
         """Without power: nobody answers, not even to say no."""

@@ -18,6 +18,8 @@ LEAVE = "leave"
 """One goes in order: it hands over first, so this excuses nothing, as long as there are heirs."""
 PAUSE = "pause"
 """One stands still."""
+SET_BACK = "set back"
+"""One dies, and its disk is as it was at an earlier time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,6 @@ class Aimer:
         self._seen = [0] * len(aims)
         self._under_way = 0
         """Blows that are to come, or to be undone."""
-        self._wiped_s = -1.0
 
     async def run(self) -> None:
         """Lets all aims strike; returns when each has, and is undone, or the job has ended."""
@@ -122,7 +121,7 @@ class Aimer:
         if aim.beyond:
             return True
         if "split" in blows:
-            return self._wiped_s < stage.whole_s
+            return stage.wiped_s < stage.whole_s
         struck = sum(isinstance(machine, Machine) for machine in hit)
         if struck > stage.spare or len(stage.up) <= struck:
             return False
@@ -156,7 +155,6 @@ class Aimer:
             case "crash" | "power-loss":
                 stage.crash(there, power=do == "power-loss")
             case "wipe":
-                self._wiped_s = stage.world.now
                 stage.wipe(masters)
             case "freeze":
                 stage.freeze(there)

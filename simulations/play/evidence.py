@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..observe.folders import PHASES, Folder, Record
+from ..observe.alarms import Alarm
+from ..observe.folders import PHASES, Folder, Print, Record
 from ..observe.incidents import Incident
 from ..observe.inventory import Inventory
 from ..observe.ledgers import Ledgers
 from ..observe.loads import Peak
+from ..observe.losses import Telling
 from ..observe.sightings import Presence, Sighting
 from ..observe.tables import Table
-from ..world.web import Visit, Web
+from ..world.web import Crawl, Visit, Web
+from .healing import Ailment
 from .options import Options
+
+
+class NotSettled(Exception):
+    """The machines did not agree within the time that they were given."""
 
 
 class SinkFound(NamedTuple):
@@ -27,6 +35,8 @@ class SinkFound(NamedTuple):
     """How often it was opened with a wrong password."""
     waiting: int
     """The items that the masters say are still to be brought."""
+    parts: bool = False
+    """It holds part files, in which nothing is known by its key."""
 
 
 class Remains(NamedTuple):
@@ -48,6 +58,23 @@ class HostChange(NamedTuple):
     answered_s: float
     delay_s: float | None
     paused: bool
+
+
+class Asked(NamedTuple):
+    """A question or an order of a person, and what came of it."""
+
+    began_s: float
+    ended_s: float
+    who: str
+    """The master that was asked."""
+    verb: str
+    arguments: dict[str, Any]
+    answer: Any
+    """None without one."""
+    error: str
+    """Why there is none; "" where there is."""
+    job: str = ""
+    """The label of the job that it was about; nothing: that of the run."""
 
 
 class Violation(NamedTuple):
@@ -114,6 +141,26 @@ class Evidence:
     """The masters that are gone for good and were forgotten."""
     changes: list[HostChange] = field(default_factory=list)
     """The words of people on hosts, in their order."""
+    found: dict[str, list[str]] = field(default_factory=dict)
+    """What the model found amiss while the run went on, by the checker that tells of it."""
+    alarms: list[Alarm] = field(default_factory=list)
+    """What peers logged at ERROR or with a traceback."""
+    ailments: list[Ailment] = field(default_factory=list)
+    """What was amiss while nothing was done to anybody."""
+    tellings: list[Telling] = field(default_factory=list)
+    """What masters said of losses each time that they had come to rest."""
+    destroyed: frozenset[int] = frozenset()
+    """The buckets of which all disks that had something of some time are gone for good: what that was nobody can have
+    any more."""
+    bucket_of: Mapping[Print, int] = field(default_factory=dict)
+    """Of all pages of the web."""
+
+    asked: list[Asked] = field(default_factory=list)
+    """What people asked masters for, in the order of the answers."""
+    label: str = ""
+    """Of the job that this is about; nothing: that of the run."""
+    crawl: Crawl | None = None
+    """Of that job; None: all that the start URLs lead to."""
 
     @property
     def ended(self) -> bool:
@@ -122,7 +169,23 @@ class Evidence:
     @property
     def pages(self) -> list[Visit]:
         """All requests of the job but those for robots.txt."""
-        return [visit for visit in self.web.visits if not visit.is_robots and visit.url not in self.asides]
+        label, asides = self.label, self.asides
+        return [v for v in self.web.visits if v.job == label and not v.is_robots and v.url not in asides]
+
+    @property
+    def robots(self) -> list[Visit]:
+        """All requests for robots.txt, whatever job they were made for."""
+        return [visit for visit in self.web.visits if visit.is_robots]
+
+    def asked_anew(self) -> list[tuple[float, float]]:
+        """Returns from when until when people had the failed pages of the job fetched anew: who was not answered may
+        have had it done all the same.
+        """
+        return [(a.began_s, a.ended_s) for a in self.asked if a.verb == "retry" and a.job == self.label]
+
+    def is_destroyed(self, key: Print) -> bool:
+        """Tells whether something of a page's bucket is gone with all disks that had it, so that the page may be."""
+        return self.bucket_of.get(key) in self.destroyed
 
     def records(self) -> dict[str, list[Record]]:
         """Returns the records of each URL, by the frontiers that have one."""

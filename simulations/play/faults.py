@@ -14,7 +14,10 @@ from typing import Any
 from p2pcrawl.model.errors import P2PCrawlError
 
 from ..kernel.life import NodeDown
+from ..world.caches import DRAWN
+from ..world.damages import FILES
 from ..world.machines import Machine, PeerMachine
+from . import people
 from .stage import Stage
 
 ASK_S = 60.0
@@ -50,6 +53,13 @@ class Fault:
     """Of a split; without them it is between those that are hit and all others."""
     change: dict[str, Any] = field(default_factory=dict)
     """What else the word takes."""
+
+    def __str__(self) -> str:
+        when = f"at {self.at_share:.0%}" if self.at_share is not None else f"at {self.at_s or 0.0:g} s"
+        rest = [f"{name} {value}" for name, value in self.change.items() if value not in ("", None)]
+        lasts = [f"for {self.for_s:g} s"] if self.for_s is not None else []
+        words: list[str] = [self.do, *self.who, when, *lasts, *rest]
+        return " ".join(words)
 
     def hit(self, stage: Stage) -> list[PeerMachine]:
         """Returns the machines that the fault happens to, now."""
@@ -154,12 +164,24 @@ def _masters(hit: Sequence[PeerMachine]) -> list[Machine]:
     return [machine for machine in hit if isinstance(machine, Machine)]
 
 
-async def _crash(stage: Stage, fault: Fault, hit: list[PeerMachine], *, power: bool = False) -> None:
-    stage.crash(hit, power=power)
+async def _crash(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    stage.crash(hit)
+
+
+async def _lose_power(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    stage.crash(hit, power=True, unsynced=fault.change.get("unsynced") or DRAWN)
 
 
 async def _wipe(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
     stage.wipe(_masters(hit))
+
+
+async def _snapshot(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    stage.snapshot(machine for machine in _masters(hit) if machine.folder.exists())
+
+
+async def _set_back(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    stage.set_back(_masters(hit))
 
 
 async def _bury(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
@@ -177,6 +199,41 @@ async def _ask(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
             async with asyncio.timeout(ASK_S):
                 await machine.ask("job", {"job": stage.job})
                 await machine.results(stage.job)
+
+
+async def _submit(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    change = fault.change
+    await people.submit(stage, _masters(hit), change["job"], change["key"], change["pages"])
+
+
+async def _steer(stage: Stage, fault: Fault, hit: list[PeerMachine], *, verb: str) -> None:
+    await people.steer(stage, _masters(hit), verb, fault.change["job"])
+
+
+async def _inject(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    await people.inject(stage, _masters(hit), fault.change["job"], fault.change["pages"])
+
+
+async def _results(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    if number := stage.job_called(fault.change["job"]):
+        for machine in _masters(hit):
+            with suppress(NodeDown, P2PCrawlError, TimeoutError):
+                await people.once(stage, machine, "results", {"job": number})
+
+
+async def _set_host(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    delay_s = fault.change["delay"]
+    change = {"delay_s": delay_s} if delay_s else {"paused": True}
+    await people.change_host(stage, _masters(hit), _host(stage, fault), change)
+
+
+async def _unset_host(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    await people.change_host(stage, _masters(hit), _host(stage, fault), {"delay_s": None, "paused": False})
+
+
+def _host(stage: Stage, fault: Fault) -> str:
+    names, number = list(stage.web.hosts), int(fault.change["host"])
+    return names[number % len(names)]
 
 
 async def _start(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
@@ -229,6 +286,20 @@ async def _free(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
     stage.free(_masters(hit))
 
 
+async def _refuse(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    stage.refuse(_masters(hit), fault.change["kind"], fault.change["nth"])
+
+
+async def _relent(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    stage.relent(_masters(hit))
+    await _start(stage, fault, hit)
+
+
+async def _spoil(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    files = fault.change.get("file")
+    stage.spoil(_masters(hit), fault.do, [files] if files else FILES)
+
+
 async def _slow(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
     stage.slow(_masters(hit), fault.change["delay"])
 
@@ -256,18 +327,38 @@ LAW_KEYS = ("latency_s", "jitter_s", "loss", "duplicate", "reorder", "reorder_s"
 
 WORDS: dict[str, Word] = {
     "crash": Word("the process dies; its disk stays", _crash, _start, slaves=True),
-    "power-loss": Word("the machine dies, and nobody is told", partial(_crash, power=True), _start, slaves=True),
+    "power-loss": Word("the machine dies, and nobody is told", _lose_power, _start, ("unsynced",), slaves=True),
     "wipe": Word("the machine dies and loses its disk", _wipe, _start),
+    "take-snapshot": Word("a snapshot is taken of its disk", _snapshot),
+    "restore-snapshot": Word("it dies, and its disk is as it was when the last snapshot was taken", _set_back, _start),
     "bury": Word("the machine dies with its disk, for good", _bury),
     "leave": Word("it leaves in order", _leave, _start, slaves=True),
     "ask": Word("it is asked how the job stands, and for its results", _ask),
+    "submit": Word("it is given another job", _submit, None, ("job", "key", "pages")),
+    "pause-job": Word(
+        "it is told to let a job rest",
+        partial(_steer, verb="pause"),
+        partial(_steer, verb="resume"),
+        ("job",),
+    ),
+    "retry-job": Word("it is told to fetch anew what failed", partial(_steer, verb="retry"), None, ("job",)),
+    "cancel-job": Word("it is told to end another job", partial(_steer, verb="cancel"), None, ("job",)),
+    "delete-job": Word("it is told to delete another job", partial(_steer, verb="delete"), None, ("job",)),
+    "inject": Word("it is told to put pages into a job", _inject, None, ("job", "pages")),
+    "results": Word("it is asked for the items of a job", _results, None, ("job",)),
+    "set-host": Word("it is told how a host is to be asked", _set_host, _unset_host, ("host", "delay")),
     "freeze": Word("it stands still", _freeze, _thaw, slaves=True),
     "split": Word("nothing gets through between groups", _split, _join, ("groups",), alone="cut"),
     "silence": Word("others do not hear it, though it hears them", _silence, _join, ("unheard_by",), alone="cut"),
     "ring": Word("each reaches its two neighbours only", _ring, _join, whom=False, alone="cut"),
     "bad-network": Word("the whole network gets worse", _degrade, _restore, LAW_KEYS, whom=False, alone="law"),
     "full-disk": Word("nothing more can be stored", _fill, _free),
+    "io-error": Word("its disk refuses one call", _refuse, _relent, ("kind", "nth")),
+    "flip": Word("the machine dies, and a bit of a database turns over", _spoil, _start, ("file",)),
+    "tear": Word("the machine dies, and a page of a database is torn", _spoil, _start, ("file",)),
     "slow-disk": Word("each access takes long", _slow, _quicken, ("delay",)),
     "drift": Word("its clock runs fast or slow", _drift, _steady, ("by",), slaves=True),
     "step-clock": Word("its wall clock jumps", _step, None, ("by",), slaves=True),
 }
+OF_PEOPLE = frozenset({"submit", "pause-job", "retry-job", "cancel-job", "delete-job", "inject", "results", "set-host"})
+"""The words for what people ask masters for."""

@@ -25,6 +25,8 @@ from ..observe.parts import LOOK_S as PARTS_S
 from ..observe.parts import Parts
 from ..observe.sightings import Sightings
 from ..observe.tables import Table
+from .healing import Healing
+from .reckoning import Reckoning
 
 if TYPE_CHECKING:
     from ..world.machines import Machine
@@ -63,11 +65,13 @@ class Observer:
         self.sightings = Sightings()
         self.loads = Loads()
         self.ledgers = Ledgers()
+        self.healing = Healing()
         self.answers: dict[str, dict[str, Any]] = {}
         """What each master says of the job in the end, when it is asked."""
         self.told: list[Told] = []
         """What masters said of the job when they were asked while it went on."""
         self.parts = Parts(stage.world.network)
+        self.reckoning = Reckoning(stage)
         self._stage = stage
         self._finals: set[bytes] = set()
         """Those that were final. Who comes back is given them, too."""
@@ -105,12 +109,14 @@ class Observer:
                 if not incident.open:
                     incident.settled_s = min(incident.settled_s, now_s)
             self._look_at_the_table()
+        self.reckoning.look(agreed=agreed)
         up = stage.up
         lives = {m.name: m.node.life.number for m in up if m.node.life is not None}
         self.sightings.look(now_s, lives, {m.name: m.members() for m in up if m.lead is not None})
         self.loads.look(now_s, up)
         self.ledgers.look(now_s, stage.job, up)
         self.loads.count(now_s, stage.machines)
+        self.healing.look(stage)
         if now_s >= self._stocked_s + STOCK_S:
             self.take_stock()
 
@@ -120,6 +126,7 @@ class Observer:
         for machine in stage.up:
             statistics = await machine.ask("statistics", {"job": stage.job, "by": "host", "limit": ROWS_MAX})
             self.answers[machine.name] = {**await machine.ask("job", {"job": stage.job}), "statistics": statistics}
+        await self.reckoning.inquire()
 
     async def question(self) -> None:
         """Asks all that are up how the job stands, in the middle of a run. Who does not answer is passed over."""
@@ -136,6 +143,8 @@ class Observer:
         """Reads all disks. ``lost`` are those of these machines, since the last time."""
         stage = self._stage
         self._stocked_s = stage.world.now
+        self.reckoning.settle()
+        self.reckoning.look_for_losses()
         if stage.job:
             folders = (m.folder for m in stage.staying)
             whole = 0 if lost or not stage.whole() else min(stage.options.replicas, self._taking_part())
@@ -152,7 +161,9 @@ class Observer:
                 if final and certificate not in self._finals:
                     self._finals.add(certificate)
                     self._look_for_overlooked(machine, frozenset(json.loads(certificate)["members"]))
-                self.claims.append((stage.world.now, machine.name, final or stage.untroubled()))
+                # Who has left in order and is back beyond a cut knows of nothing that was said since.
+                heard = not any(one.name in self.left for one in stage.up)
+                self.claims.append((stage.world.now, machine.name, (final and heard) or stage.untroubled()))
             self._said[machine.name] = certificate
 
     def _look_for_overlooked(self, machine: Machine, signers: frozenset[str]) -> None:
@@ -204,5 +215,7 @@ class Observer:
                 owners[bucket] = machine.id
         if all(owners):
             self._view = first.lead.cluster.ownership.view
-            weights = {str(m.id): m.weight for m in first.lead.node.members() if not m.leaving}
+            members = first.lead.node.members()
+            # When all leave, nobody is left to take part but they.
+            weights = {str(m.id): m.weight for m in [m for m in members if not m.leaving] or members}
             self.tables.append(Table(self._stage.world.now, weights, owners, first.lead.cluster.ownership.table))

@@ -7,18 +7,24 @@ from math import inf
 from typing import Any
 
 from p2pcrawl.model.cluster.gossip import ENTRIES_MAX
+from p2pcrawl.model.cluster.placement import GroupPlacement, RingName
 from p2pcrawl.model.crawl.record import ShardKey
 from p2pcrawl.model.crawl.sink_spec import SINKS_MAX
 from p2pcrawl.peer.config import Partition
 
 from ..kernel.own_name import COMMAND
+from ..world.web import DELAY_S
 
 LAWS = ("exponential", "weibull")
 PARTITIONS = tuple(str(partition) for partition in Partition)
 KEYS = tuple(str(key) for key in ShardKey)
+RINGS = tuple(str(ring) for ring in RingName)
+PLACEMENTS = tuple(str(placement) for placement in GroupPlacement)
 HOSTS_MIN = 40
 PAGES_OF_A_HOST = 12
 """On average, where it is not said how many hosts there are."""
+DRAWS = ("limits", "aims", "verbs", "jobs", "web")
+"""What a seed may add to a scenario: see the package ``draws``."""
 RATE_MAX = 60
 """Each master dies once a second."""
 
@@ -49,10 +55,20 @@ class Options:
     """What the job shards by."""
     partition: str = ""
     """What the parts of a divided cluster do; nothing: as the scenario says."""
+    delay_s: float = DELAY_S
+    """Of the job: for how long a host is left alone that asks for nothing."""
+    ring: str = str(RingName.RENDEZVOUS)
+    """How the masters share out what there is to crawl."""
+    placement: str = str(GroupPlacement.BOUNDED)
+    """How a master shares out its hosts over its slaves."""
     private: float = 0.0
     """Of the hosts of the web: those at private addresses. Start URLs open every other one of them."""
     sinks: int = 0
     """How many databases the job's items are brought into."""
+    buckets: int = 0
+    """How many buckets of an object store they are brought into besides, as part files."""
+    draws: tuple[str, ...] = ()
+    """What is drawn from the seed besides: some of DRAWS."""
     control: str = ""
     """The negative control that is put into the peers: see the package ``controls``."""
 
@@ -61,24 +77,36 @@ class Options:
             raise ValueError("masters, replicas, pages and hosts must be at least 1")
         if self.masters > ENTRIES_MAX:
             raise ValueError(f"a cluster has at most {ENTRIES_MAX} masters")
-        if not 0 <= self.sinks <= SINKS_MAX:
-            raise ValueError(f"the number of sinks must be from 0 to {SINKS_MAX}")
+        if min(self.sinks, self.buckets) < 0 or self.sinks + self.buckets > SINKS_MAX:
+            raise ValueError(f"the number of sinks and buckets must be from 0 to {SINKS_MAX}")
         if self.slaves < 0:
             raise ValueError("the number of slaves must not be negative")
         if self.rate is not None and not 0 < self.rate <= RATE_MAX:
             raise ValueError(f"the rate must be above 0, and at most {RATE_MAX}")
-        if self.law not in LAWS:
-            raise ValueError(f"the law must be one of {', '.join(LAWS)}")
-        if self.key not in KEYS:
-            raise ValueError(f"the key must be one of {', '.join(KEYS)}")
-        if self.partition not in ("", *PARTITIONS):
-            raise ValueError(f"partition must be one of {', '.join(PARTITIONS)}")
+        self._check_choices()
+        if unknown := [each for each in self.draws if each not in DRAWS]:
+            raise ValueError(f"there is no draw {unknown[0]!r}; there are {', '.join(DRAWS)}")
+        if not 0 <= self.delay_s < inf:
+            raise ValueError("the delay must be from 0, and finite")
         if not 0 <= self.private <= 1:
             raise ValueError("the share of private hosts must be between 0 and 1")
         if not 0 <= self.latency_s < inf:
             raise ValueError("the latency must be from 0, and finite")
         if self.limit_s is not None and not 0 < self.limit_s < inf:
             raise ValueError("the time limit must be above 0, and finite")
+
+    def _check_choices(self) -> None:
+        """Raises ValueError for what is none of those that there are."""
+        if self.law not in LAWS:
+            raise ValueError(f"the law must be one of {', '.join(LAWS)}")
+        if self.key not in KEYS:
+            raise ValueError(f"the key must be one of {', '.join(KEYS)}")
+        if self.partition not in ("", *PARTITIONS):
+            raise ValueError(f"partition must be one of {', '.join(PARTITIONS)}")
+        if self.ring not in RINGS:
+            raise ValueError(f"the ring must be one of {', '.join(RINGS)}")
+        if self.placement not in PLACEMENTS:
+            raise ValueError(f"the placement must be one of {', '.join(PLACEMENTS)}")
 
     @property
     def hosts_of_web(self) -> int:
@@ -100,7 +128,11 @@ class Options:
             "private",
             "key",
             "partition",
+            "delay_s",
+            "ring",
+            "placement",
             "sinks",
+            "buckets",
             "rate",
             "law",
             "latency_s",
@@ -111,6 +143,8 @@ class Options:
             for name in names
             if getattr(self, name) != getattr(default, name)
         ]
+        if self.draws:
+            given.append(f"--draws {' '.join(self.draws)}")
         if self.control:
             given.append(f"--control {self.control}")
         return " ".join([COMMAND, "run", self.scenario, f"--seed {self.seed}", *given])

@@ -28,6 +28,16 @@ class Walker(Spider):
         yield response.follow_all()
 
 
+class Picker(Walker):
+    """Takes one item from each page that it is given, and follows no link."""
+
+    name = "picker"
+
+    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
+        self.crawler.stats.inc_value(SEEN)
+        yield {"url": response.url}
+
+
 class Insister(Walker):
     """Wants the job to go on when it is idle for the first time, as its slave sees it."""
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from math import inf
 from random import Random
 from typing import Any
 
 from p2pcrawl.core.bench.candidate import host_key
+from p2pcrawl.core.control import PAUSED
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash
 from p2pcrawl.master.jobs.job import FINISHED, RUNNING
 
@@ -20,22 +22,24 @@ from ..kernel.life import outside
 from ..kernel.node import DISK_S
 from ..kernel.paths import Law
 from ..observe.folders import Print, ended_in
-from ..observe.incidents import LEAVE, PAUSE, Deed, Incident
+from ..observe.incidents import LEAVE, PAUSE, SET_BACK, Deed, Incident
+from ..world.caches import DRAWN
+from ..world.damages import FILES
+from ..world.disk_errors import DiskError
 from ..world.machines import Machine, PeerMachine
-from ..world.sinks import Destination
+from ..world.sinks import Place
 from ..world.slaves import SlaveMachine
 from ..world.web import Web
 from ..world.world import World
-from .evidence import HostChange
+from .evidence import Asked, HostChange, NotSettled
+from .healing import HOPELESS_S
 from .observer import Observer
 from .options import Options
+from .other_jobs import OtherJob
 
+IO_ERROR = "I/O error"
 LOOK_S = 0.5
 PATIENCE_S = 300.0
-
-
-class NotSettled(Exception):
-    """The machines did not agree within the time that they were given."""
 
 
 class Stage:
@@ -48,7 +52,7 @@ class Stage:
         web: Web,
         machines: list[Machine],
         slaves: Sequence[SlaveMachine] = (),
-        sinks: Mapping[str, Destination] | None = None,
+        sinks: Mapping[str, Place] | None = None,
     ) -> None:
         self.options = options
         self.world = world
@@ -74,16 +78,28 @@ class Stage:
         """Other jobs of which somebody has said that they are deleted."""
         self.forgotten: set[str] = set()
         """The masters that are gone, and that nobody is to miss."""
+        self.others: dict[str, OtherJob] = {}
+        """The jobs beside that of the run, by their labels."""
+        self.asked: list[Asked] = []
+        """What people asked masters for."""
         self.changes: list[HostChange] = []
         """What people have said of hosts, in its order."""
         self.figures: dict[str, Any] = {}
         """What the scenario has to tell of itself."""
-        self._keepers = options.masters
-        """How many masters were up when everything was last whole."""
+        self._keepers = {machine.name for machine in machines}
+        """The masters that were up when everything was last whole."""
         self._struck: set[str] = set()
         """The masters that died, or stood still, since all copies were last whole."""
         self.whole_s = 0.0
         """When all copies were last seen to be whole."""
+        self.behind: set[str] = set()
+        """The masters with disks as they were at an earlier time, to which all was not copied anew yet."""
+        self._snapshots: dict[str, float] = {}
+        """When the last one was taken of each disk."""
+        self.lonely = True
+        """One at most was up at some time since all copies were last whole on several."""
+        self.wiped_s = -1.0
+        """When somebody last lost its disk."""
         self._usual_law: Law | None = None
         self._slowed: list[Machine] = []
         self._reachable = len(web.reachable())
@@ -130,7 +146,12 @@ class Stage:
     @property
     def ended(self) -> bool:
         """True if all that are up say that nothing of the job is left to do, be it finished or incomplete."""
-        return bool(self.up) and all(self.state(m) not in ("", RUNNING) for m in self.up)
+        return bool(self.up) and all(self.state(m) not in ("", RUNNING, PAUSED) for m in self.up)
+
+    @property
+    def all_ended(self) -> bool:
+        """True if nothing is left to do of the other jobs either."""
+        return self.ended and all(job.is_over(self.up) for job in self.others.values())
 
     @property
     def finished(self) -> bool:
@@ -148,6 +169,10 @@ class Stage:
         job = lead.master.jobs.get(self.job if number is None else number) if lead is not None else None
         return job.state if job is not None else ""
 
+    def job_called(self, label: str) -> int:
+        """Returns the number of a job, nothing being the label of the run's own; 0 if it is not known."""
+        return self.others[label].number if label in self.others else 0 if label else self.job
+
     def certificate(self, machine: Machine) -> bytes:
         """Returns what one master has signed at the job's end; nothing before that."""
         lead = machine.lead
@@ -160,13 +185,17 @@ class Stage:
         while self._looked < len(visits):
             visit = visits[self._looked]
             self._looked += 1
-            if visit.answered and not visit.is_robots and visit.url not in self.asides:
+            if visit.answered and not visit.job and not visit.is_robots and visit.url not in self.asides:
                 self._answered.add(visit.url)
         return len(self._answered) / self._reachable
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Looks again and again: virtual time costs nothing, and nobody who is simulated notices."""
-        while not condition():  # noqa: ASYNC110
+        """Looks again and again: virtual time costs nothing, and nobody who is simulated notices. Raises NotSettled
+        when there is no hope any more.
+        """
+        while not condition():
+            if self.observer.healing.is_hopeless(self):
+                raise NotSettled(f"nothing was asked for in {HOPELESS_S:g} s, and the job has not ended")
             await asyncio.sleep(LOOK_S)
 
     async def progress(self, share: float) -> None:
@@ -205,22 +234,31 @@ class Stage:
         With R = 1 it is one, which takes what it has away with it till it is back.
         """
         replicas = self.options.replicas
-        return (1 if replicas == 1 else min(replicas, self._keepers) - 1) - len(self._struck)
+        # Who has left in order since then keeps nothing any more.
+        keepers = self._keepers & ({m.name for m in self.up} | self._struck)
+        return (1 if replicas == 1 else min(replicas, len(keepers)) - 1) - len(self._struck)
 
     @property
     def unharmed(self) -> bool:
-        """True if nobody died, stood still or was out of touch since all copies were last whole."""
-        return not self._struck and all(i.what == LEAVE or i.ended_s < self.whole_s for i in self.incidents)
+        """True if nobody died, stood still or was out of touch since all copies were last whole, and they have been."""
+        return (
+            self.whole_s > 0.0
+            and not self._struck
+            and all(i.what == LEAVE or i.ended_s < self.whole_s for i in self.incidents)
+        )
 
     # -- faults -------------------------------------------------------------------------------
 
-    def crash(self, machines: Iterable[PeerMachine], *, power: bool = False) -> None:
-        """Kills these at the same moment; their disks keep what was committed."""
+    def crash(self, machines: Iterable[PeerMachine], *, power: bool = False, unsynced: str = DRAWN) -> None:
+        """Kills these at the same moment; their disks keep what was committed. ``unsynced``: what becomes of the writes
+        to the disks of those that lose power, one of ``caches.UNSYNCED``.
+        """
         hit = [m for m in machines if m.node.up]
         if not hit:
             return
         names = frozenset(m.name for m in hit)
         now = self.world.now
+        self.observer.reckoning.settle()
         through = self._through(hit)
         alone = self._ended_at(hit) - through
         self.incidents.append(Incident("power loss" if power else "crash", names, now, now, through, alone))
@@ -228,6 +266,8 @@ class Stage:
         self._did("power-loss" if power else "crash", hit)
         for machine in hit:
             if power:
+                if isinstance(machine, Machine):
+                    machine.disk.cache.unsynced = unsynced
                 machine.lose_power()
             else:
                 machine.node.crash()
@@ -239,9 +279,11 @@ class Stage:
         hit = list(machines)
         self.crash(hit, power=True)
         self._did("wipe", hit)
+        self.wiped_s = self.world.now
         for machine in hit:
             machine.wipe()
             self.world.log.add(self.world.now, machine.name, "loses its disk")
+        self.observer.reckoning.losses.keepers.lose([m.id for m in hit])
         self.observer.take_stock(lost=frozenset(m.name for m in hit))
 
     def damage(self, machines: Iterable[Machine], files: Iterable[str] = ("frontier.db", "copies.db")) -> None:
@@ -252,7 +294,46 @@ class Stage:
             for file in files:
                 machine.disk.damage(file)
             self.world.log.add(self.world.now, machine.name, f"finds {' and '.join(files)} damaged")
+        self.observer.reckoning.losses.keepers.lose([m.id for m in hit])
         self.observer.take_stock(lost=frozenset(m.name for m in hit))
+
+    def snapshot(self, machines: Iterable[Machine]) -> None:
+        """Takes a snapshot of these machines' disks, in place of the one before."""
+        for machine in machines:
+            machine.disk.snapshot()
+            self._snapshots[machine.name] = self.world.now
+            self.world.log.add(self.world.now, machine.name, "a snapshot is taken of its disk")
+
+    def set_back(self, machines: Iterable[Machine]) -> None:
+        """Kills those of these of whose disks there is a snapshot, and makes their disks as they were then."""
+        hit = [machine for machine in machines if machine.name in self._snapshots]
+        known = len(self.incidents)
+        self.crash(hit, power=True)
+        for incident in self.incidents[known:]:
+            incident.what = SET_BACK
+        self._did("restore-snapshot", hit)
+        for machine in hit:
+            then_s = self._snapshots[machine.name]
+            machine.disk.set_back()
+            self.behind.add(machine.name)
+            self.world.log.add(self.world.now, machine.name, f"its disk is as it was at {then_s:.2f} s")
+            self.observer.reckoning.losses.keepers.lose([machine.id], then_s)
+        self.observer.take_stock(lost=frozenset(m.name for m in hit))
+
+    def spoil(self, machines: Iterable[Machine], how: str, files: Iterable[str] = FILES) -> None:
+        """Cuts these off from power, and spoils one file of each, as far as anybody could notice: one of
+        ``damages.WAYS``.
+        """
+        hit, names = list(machines), list(files)
+        self.crash(hit, power=True)
+        self._did(how, hit)
+        lost: set[str] = set()
+        for machine in hit:
+            told = machine.disk.spoil(self.random.choice(names), how)
+            self.world.log.add(self.world.now, machine.name, f"its disk is spoilt: {told or 'nowhere'}")
+            if told:
+                lost.add(machine.name)
+        self.observer.take_stock(lost=frozenset(lost))
 
     def bury(self, machines: Iterable[Machine]) -> None:
         """Kills these for good."""
@@ -267,12 +348,17 @@ class Stage:
         self.observer.left.add(machine.name)
 
     def start(self, machine: PeerMachine) -> None:
-        """Begins a new life, joined through all other masters that there are."""
+        """Begins a new life, joined through all other masters that there are; none for one that lives."""
+        if machine.node.up:
+            return
+        self.forgotten.discard(machine.name)
         self._did("start", [machine])
         machine.start([m.address for m in self.staying if m is not machine])
 
     async def leave(self, machine: PeerMachine) -> None:
-        """Lets one go in order."""
+        """Lets one go in order, if it is there."""
+        if not machine.node.up:
+            return
         self._did("leave", [machine])
         going = Incident(LEAVE, frozenset({machine.name}), self.world.now, inf, frozenset())
         self.incidents.append(going)
@@ -280,13 +366,16 @@ class Stage:
         if all(any(m.name in i.nodes for i in leaving) for m in self.up):
             for incident in leaving:
                 incident.heirs = False
-        if await machine.leave() and going.heirs:
+        handed_over = await machine.leave()
+        # Others may have come back while it left.
+        going.heirs = going.heirs or any(not any(m.name in i.nodes for i in leaving) for m in self.up)
+        if handed_over and going.heirs:
             self.observer.left.add(machine.name)
         self._end(LEAVE, machine.name)
 
     def freeze(self, machines: Iterable[PeerMachine]) -> None:
         """Stops these in their tracks."""
-        hit = list(machines)
+        hit = [machine for machine in machines if machine.node.up and not machine.node.paused]
         self._did("freeze", hit)
         self._begin(PAUSE, hit, self._through(hit))
         self._struck.update(m.name for m in hit if isinstance(m, Machine))
@@ -294,7 +383,7 @@ class Stage:
             machine.node.pause()
 
     def thaw(self, machines: Iterable[PeerMachine]) -> None:
-        for machine in machines:
+        for machine in [machine for machine in machines if machine.node.paused]:
             self._did("thaw", [machine])
             machine.node.resume()
             self._end(PAUSE, machine.name)
@@ -359,6 +448,27 @@ class Stage:
             self.world.log.add(self.world.now, machine.name, "has room on its disk again")
             self._end("full disk", machine.name)
 
+    def refuse(self, machines: Iterable[Machine], kind: str, nth: int) -> None:
+        """Lets one call fail at the disk of each of these, once: the ``nth`` from now of a kind, one of
+        ``disk_errors.KINDS``.
+        """
+        for machine in machines:
+            machine.node.disk_error = DiskError(kind, nth, partial(self._refused, machine))
+
+    def _refused(self, machine: Machine) -> None:
+        with outside():
+            self.world.log.add(self.world.now, machine.name, "its disk refuses a call")
+            self._begin(IO_ERROR, [machine], self._through([machine]))
+            self._struck.add(machine.name)
+
+    def relent(self, machines: Iterable[Machine]) -> None:
+        """Ends the errors of these machines' disks. Who has given up for them has ended."""
+        for machine in machines:
+            if machine.failing:
+                machine.node.crash()
+            machine.node.disk_error = None
+            self._end(IO_ERROR, machine.name)
+
     def slow(self, machines: Iterable[Machine], disk_s: float) -> None:
         """Makes each access to these machines' disks take that long."""
         for machine in machines:
@@ -393,6 +503,7 @@ class Stage:
         self.restore()
         self.quicken(self._slowed)
         self.free([m for m in self.staying if m.node.disk_full])
+        self.relent([m for m in self.staying if m.node.disk_error is not None])
         everybody: list[PeerMachine] = [*self.staying, *self.slaves]
         self.thaw([m for m in everybody if m.node.paused])
         for machine in everybody:
@@ -420,7 +531,8 @@ class Stage:
         while True:
             await asyncio.sleep(LOOK_S)
             self.observer.look()
-            self.made_good()
+            whole = self.made_good()
+            self.lonely = len(self.up) < 2 or (self.lonely and not whole)
 
     def made_good(self) -> bool:
         """Tells whether all copies are whole, and if so counts from now on what may be lost."""
@@ -428,7 +540,8 @@ class Stage:
             return False
         # What died before has been made good, as far as there was anybody to make it good.
         self._struck.clear()
-        self._keepers = len(self.up)
+        self.behind.difference_update(m.name for m in self.up)
+        self._keepers = {m.name for m in self.up}
         self.whole_s = self.world.now
         return True
 

@@ -6,7 +6,7 @@ from html import escape
 from itertools import pairwise
 from math import inf
 
-from ..observe.incidents import PAUSE, Incident
+from ..observe.incidents import PAUSE, SET_BACK, Incident
 from ..play.series import AWAY
 from ..whole.outcome import Report
 from .axes import lasting, number, percent, volume
@@ -15,7 +15,7 @@ from .telling import shortened
 
 FINISHED = "nothing is left to do"
 NETWORK = "partition"
-NOT_BANDS = frozenset({"crash", "power loss", PAUSE})
+NOT_BANDS = frozenset({"crash", "power loss", PAUSE, SET_BACK})
 """Shown as absences."""
 NONE = '<div class="none">none</div>'
 _ROWS_MAX = 40

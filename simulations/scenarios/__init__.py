@@ -5,8 +5,20 @@ from __future__ import annotations
 from ..play.scenario import Scenario
 from . import aimed, steady, swarm
 from .deaths import alone, churn, clearing, inject, massacre, newcomers, power_loss, rolling, slaves_die, wiped
+from .losses import away, drawn, lost, set_back
 from .network import flapping, hostile_bytes, lossy, majority, one_way, partition
-from .strain import clocks, full_disk, host_changes, hot_host, mixed_weights, pauses, sink_away, slaves_lie, slow_owner
+from .strain import (
+    clocks,
+    full_disk,
+    host_changes,
+    hot_host,
+    lying_disks,
+    mixed_weights,
+    pauses,
+    sink_away,
+    slaves_lie,
+    slow_owner,
+)
 
 SCENARIOS: dict[str, Scenario] = {
     "steady": steady.SCENARIO,
@@ -32,6 +44,7 @@ SCENARIOS: dict[str, Scenario] = {
     "slaves-lie": slaves_lie.SCENARIO,
     "mixed-weights": mixed_weights.SCENARIO,
     "full-disk": full_disk.SCENARIO,
+    "lying-disks": lying_disks.SCENARIO,
     "hot-host": hot_host.SCENARIO,
     "host-changes": host_changes.SCENARIO,
     "hostile-bytes": hostile_bytes.SCENARIO,
@@ -39,6 +52,14 @@ SCENARIOS: dict[str, Scenario] = {
     "inject": inject.SCENARIO,
     "clearing": clearing.SCENARIO,
     "aimed": aimed.SCENARIO,
+    "stores-away": away.AWAY,
+    "blackout": away.BLACKOUT,
+    "forgotten": away.FORGOTTEN,
+    "stores-lost": lost.LOST,
+    "one-by-one": lost.ONE_BY_ONE,
+    "lost-in-handover": lost.BEYOND,
+    "set-back": set_back.SET_BACK,
+    "losses": drawn.SCENARIO,
     "swarm": swarm.SCENARIO,
 }
 

@@ -97,6 +97,7 @@ async def clock(stage: Stage) -> None:
 
 async def wipe(stage: Stage) -> None:
     """Takes the disks of as many as the copies allow, and starts these empty."""
+    await stage.until(lambda: stage.unharmed)
     hit = stage.some(min(stage.options.replicas - 1, len(stage.up) - 1))
     stage.wipe(hit)
     await stage.pause(AWAY_S)

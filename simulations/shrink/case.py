@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
@@ -36,6 +36,10 @@ class Case:
     weights: tuple[int, ...] = (1,)
     spider: type[Spider] = Walker
     partition: str = ""
+    limits: Mapping[str, int] = field(default_factory=dict)
+    """Limits of the peers that are small."""
+    beside: tuple[Part, ...] = ()
+    """What happens besides what the scenario does by its own code."""
     own: bool = False
     """What happens is done by the scenario's own code, and cannot be taken apart."""
 
@@ -43,12 +47,23 @@ class Case:
     def plan(self) -> Plan:
         """Makes what is to be run."""
         if self.own:
-            return Plan(replace(self.options, partition=self.partition))
+            return Plan(
+                replace(self.options, partition=self.partition), limits=self.limits or None, beside=self.parts or None
+            )
         faults = [part for part in self.parts if isinstance(part, Fault)]
         aims = [part for part in self.parts if isinstance(part, Aim)]
         options = replace(self.options, partition=self.partition)
         happen = partial(fault_and_aim, faults=faults, aims=aims)
-        return Plan(options, faults=happen, web=self.web, law=self.law, weights=self.weights, spider=self.spider)
+        return Plan(
+            options,
+            faults=happen,
+            web=self.web,
+            law=self.law,
+            weights=self.weights,
+            spider=self.spider,
+            limits=self.limits,
+            beside=(),
+        )
 
     @property
     def size(self) -> str:
@@ -75,21 +90,27 @@ def case_of(plan: Plan) -> Case:
     :func:`recorded`.
     """
     whole = plan.completed()
-    options = whole.options
+    # From here on it says itself what the options draw.
+    options = replace(whole.options, draws=())
     parts: Sequence[Part] = ()
     if options.scenario == "aimed" and plan.faults is None:
         parts = (*drawn_faults(options), *drawn_aims(options))
     elif isinstance(plan.faults, partial) and plan.faults.func is fault_and_aim:
         parts = (*plan.faults.keywords["faults"], *plan.faults.keywords["aims"])
+    beside = whole.beside or ()
+    parts = (*parts, *beside) if parts else ()
     assert whole.web is not None and whole.law is not None
     said = "" if plan.partition is Partition.AVAILABLE else str(plan.partition)
     weights = tuple(whole.weight(number) for number in range(options.masters))
-    return Case(options, whole.web, whole.law, tuple(parts), weights, whole.spider, said)
+    return Case(
+        options, whole.web, whole.law, tuple(parts), weights, whole.spider, said, dict(whole.limits or {}), beside
+    )
 
 
 def recorded(case: Case, deeds: Iterable[Deed], job_s: float) -> Case:
     """Returns a case with the faults that a scenario's own code was seen to do, at the times when it did them."""
-    return replace(case, parts=tuple(faults_of(deeds, job_s)))
+    said = (part for part in case.beside if isinstance(part, Fault))
+    return replace(case, parts=(*faults_of(deeds, job_s), *said))
 
 
 def _among(part: Part, masters: int) -> Part:
@@ -110,16 +131,28 @@ def text_of(case: Case, story: Iterable[str] = ()) -> str:
     options = case.options
     lines = [f"# {line}".rstrip() for line in story]
     lines += ["", f"seed = {options.seed}", f"limit = {_value(options.limit_s or 3600.0)}"]
+    if case.own:
+        lines.append(f"scenario = {_value(options.scenario)}")
     if options.control:
         lines.append(f"control = {_value(options.control)}")
     cluster: dict[str, Any] = {"masters": options.masters, "slaves": options.slaves, "replicas": options.replicas}
-    extra = {"sinks": (options.sinks, 0), "key": (options.key, "host"), "partition": (case.partition, "")}
+    usual = Options()
+    odd = {name: (getattr(options, name), getattr(usual, name)) for name in ("ring", "placement")}
+    extra = {
+        "delay": (options.delay_s, usual.delay_s),
+        **odd,
+        "sinks": (options.sinks, 0),
+        "buckets": (options.buckets, 0),
+        "key": (options.key, "host"),
+        "partition": (case.partition, ""),
+    }
     cluster |= {name: value for name, (value, usual) in extra.items() if value != usual}
     lines += _table("[cluster]", cluster)
+    lines += _table("[limits]", {f'"{name}"': value for name, value in case.limits.items()})
     lines += _table("[web]", _unusual(case.web, WebPlan(), ("pages", "hosts")))
-    lines += _table("[network]", _unusual(case.law, Law(), ()))
+    lines += [] if case.own else _table("[network]", _unusual(case.law, Law(), ()))
     for number, weight in enumerate(case.weights[: options.masters]):
-        if weight != 1:
+        if weight != 1 and not case.own:
             lines += _table("[[machine]]", {"name": f"m{number}", "weight": weight})
     for part in case.parts:
         lines += _of_aim(part) if isinstance(part, Aim) else _of_fault(part)

@@ -58,6 +58,7 @@ class Reduction:
         if not self._take(self.best, *self._whole()):
             return self.best
         self._parts()
+        self._limits()
         for _ in range(2):
             before = self.best
             self._pages()
@@ -112,11 +113,24 @@ class Reduction:
             else:
                 pieces = min(2 * pieces, len(parts))
 
+    def _limits(self) -> None:
+        """Makes limits as large as they are: all of them, else halves, else one after the other."""
+        names = list(self.best.limits)
+        if names and not self._take(replace(self.best, limits={})):
+            size = -(-len(names) // 2)
+            while size:
+                for at in range(0, len(names), size):
+                    kept = {n: v for n, v in self.best.limits.items() if n not in names[at : at + size]}
+                    if len(kept) < len(self.best.limits):
+                        self._take(replace(self.best, limits=kept))
+                names = list(self.best.limits)
+                size = min(size, len(names)) // 2
+
     def _whole(self) -> Iterator[Case]:
         """Yields the case as its scenario plays it, if that is more than the faults that it was seen to do."""
         name = self.best.options.scenario
         if name in SCENARIOS and name != "aimed":
-            yield replace(self.best, parts=(), own=True)
+            yield replace(self.best, parts=self.best.beside, own=True)
 
     def _pages(self) -> None:
         for pages in PAGES:
@@ -130,7 +144,7 @@ class Reduction:
     def _cluster(self) -> None:
         options = self.best.options
         least = SCENARIOS[options.scenario] if self.best.own else SCENARIOS["steady"]
-        for name, fewest in (("slaves", least.slaves_min), ("sinks", least.sinks_min), ("private", 0)):
+        for name, fewest in (("slaves", least.slaves_min), ("sinks", least.sinks_min), ("buckets", 0), ("private", 0)):
             if getattr(options, name) > fewest:
                 self._take(self.best.smaller(**{name: fewest}))
         for masters in range(max(2, least.masters_min), options.masters):

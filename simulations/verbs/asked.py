@@ -11,7 +11,7 @@ from typing import Any
 from p2pcrawl.model.errors import ConfigurationError
 
 from ..controls import control_of
-from ..play.options import HOSTS_MIN, KEYS, LAWS, PAGES_OF_A_HOST, PARTITIONS, Options
+from ..play.options import DRAWS, HOSTS_MIN, KEYS, LAWS, PAGES_OF_A_HOST, PARTITIONS, PLACEMENTS, RINGS, Options
 from ..scenarios import SCENARIOS
 from ..whole.plan import Plan
 from ..whole.plan_file import read_plan
@@ -37,11 +37,23 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--rate", type=float, help="share of the masters that die per minute, in churn")
     add("--private", type=float, help="share of the web's hosts that are at private addresses (default 0)")
+    add(
+        "--buckets",
+        type=int,
+        help="buckets of an object store that the items are brought into, as part files (default 0)",
+    )
     add("--sinks", type=int, help="databases that the items are brought into (default: as the scenario needs)")
     add("--key", choices=KEYS, help=f"what the job shards by (default {_DEFAULT.key})")
     add(
         "--partition", choices=PARTITIONS, help="what the parts of a divided cluster do (default: as the scenario says)"
     )
+    add(
+        "--draws", nargs="+", choices=DRAWS, metavar="WHAT",
+        help=f"what the seed adds to the scenario, as in a swarm: {', '.join(DRAWS)}",
+    )  # fmt: skip
+    add("--delay", type=float, dest="delay_s", metavar="SECONDS", help="the job's own, between two requests of a host")
+    add("--ring", choices=RINGS, help=f"how the masters share out what there is (default {_DEFAULT.ring})")
+    add("--placement", choices=PLACEMENTS, help=f"how slaves get their hosts (default {_DEFAULT.placement})")
     add("--law", choices=LAWS, help=f"of the lengths of sessions, in churn (default {_DEFAULT.law})")
     add(
         "--latency", type=float, dest="latency_s", metavar="SECONDS",
@@ -87,6 +99,8 @@ def refuse_options(what: str, asked: argparse.Namespace, *, beside: tuple[str, .
 def _given(asked: argparse.Namespace) -> dict[str, Any]:
     given = {field.name: value for field in fields(Options) if (value := getattr(asked, field.name, None)) is not None}
     given.pop("scenario", None)
+    if "draws" in given:
+        given["draws"] = tuple(given["draws"])
     return given
 
 

@@ -7,7 +7,7 @@ import json
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from difflib import get_close_matches
 from itertools import count as counting
 from itertools import islice
@@ -19,7 +19,8 @@ from p2pcrawl.model.errors import ConfigurationError
 from ..kernel.own_name import COMMAND
 from ..mutants import Mutant, Slip, mutants
 from ..mutants.hunting.hunt import ENDED, HUNG, Amiss, Hunt, Run
-from ..mutants.hunting.lone_runs import hunted
+from ..mutants.hunting.lone_runs import Found, hunted
+from ..mutants.hunting.reach import Reach
 from ..mutants.making.edits import NotApplicable, edit_of
 from ..whole.simulation import Simulation
 from .asked import count
@@ -33,10 +34,24 @@ EXAMPLES = f"""\
 SEEDS = 100
 SAID_MAX = 100
 """Characters of what was said first, in a line; --json has all of it."""
+SOUND_FIRST_MIN = 8
+"""Mutants from which on it pays to run each seed unchanged first."""
 _NOT_CHECKERS = ((RAISED, ENDED), (HUNG,))
 """How a run fails that no checker has judged."""
 HARD = frozenset(
-    {"aimed", "wiped", "newcomers", "massacre", "majority", "power-loss", "churn", "clearing", "inject", "swarm"}
+    {
+        "aimed",
+        "wiped",
+        "newcomers",
+        "massacre",
+        "majority",
+        "power-loss",
+        "churn",
+        "clearing",
+        "inject",
+        "lying-disks",
+        "swarm",
+    }
 )
 """The scenarios in which masters die or lose their disks, several or again and again."""
 
@@ -64,10 +79,12 @@ def run(asked: argparse.Namespace) -> int:
         _print_list(chosen, as_json=asked.json)
         return 0
     sound: dict[int, Amiss] = {}
-    hunts = [Hunt(mutant.name, islice(_seeds(asked), asked.seeds), sound) for mutant in chosen]
+    sound_first = len(chosen) >= SOUND_FIRST_MIN
+    hunts = [Hunt(mutant.name, islice(_seeds(asked), asked.seeds), sound, sound_first) for mutant in chosen]
+    reach = Reach(chosen) if sound_first else None
     over: list[Hunt] = []
     try:
-        for hunt in hunted(hunts, asked.jobs, amiss_in):
+        for hunt in hunted(hunts, asked.jobs, lambda run: found_in(run, reach)):
             over.append(hunt)
             print(json.dumps(_plain(hunt)) if asked.json else _line(hunt), flush=True)
     finally:
@@ -76,16 +93,23 @@ def run(asked: argparse.Namespace) -> int:
     return 1 if any(not hunt.caught_by and not mutants()[hunt.mutant].equivalent for hunt in over) else 0
 
 
-def amiss_in(run: Run) -> dict[str, str]:
-    """Runs a seed and returns what is amiss, by checker: the first that each says."""
+def found_in(run: Run, reach: Reach | None = None) -> Found:
+    """Runs a seed and returns what is amiss, by checker: the first that each says; of a sound run also which mutants'
+    places it came to, where that is asked for.
+    """
     said: dict[str, str] = {}
+    reach = None if run.mutant else reach
     try:
-        with edit_of(mutants()[run.mutant]).put_in() if run.mutant else nullcontext():
+        with ExitStack() as stack:
+            if run.mutant:
+                stack.enter_context(edit_of(mutants()[run.mutant]).put_in())
+            if reach is not None:
+                stack.enter_context(reach.noted())
             for violation in Simulation(drawn(run.seed)).run().violations:
                 said.setdefault(violation.checker, violation.what)
     except Exception:
         said[RAISED] = traceback.format_exc().strip().rpartition("\n")[2]
-    return said
+    return Found(said, reach.reached if reach is not None else None)
 
 
 def scored(over: Sequence[Hunt]) -> str:
@@ -101,8 +125,14 @@ def scored(over: Sequence[Hunt]) -> str:
             raised, hung = (sum(not hunt.caught_by.keys().isdisjoint(how) for hunt in caught) for how in _NOT_CHECKERS)
             told = f"{len(caught) - raised - hung}, {raised}, {hung}"
             lines.append(f"{name:<14} {len(caught):>6} {len(hunts):>5}  {told}")
-    survivors = [hunt.mutant for hunt in judged if not hunt.caught_by]
-    return "\n".join([*lines, f"survived: {', '.join(survivors) or 'none'}"])
+    return "\n".join([*lines, *_not_caught([hunt for hunt in judged if not hunt.caught_by])])
+
+
+def _not_caught(survivors: Sequence[Hunt]) -> Iterator[str]:
+    """Yields a line with the names of all that survived, and one with those that had no chance to show."""
+    yield f"survived: {', '.join(hunt.mutant for hunt in survivors) or 'none'}"
+    if never := [hunt.mutant for hunt in survivors if 0 < hunt.tried == hunt.never_there]:
+        yield f"no seed came to: {', '.join(never)}"
 
 
 def _chosen(asked: argparse.Namespace) -> list[Mutant]:
@@ -138,6 +168,8 @@ def _line(hunt: Hunt) -> str:
     mutant = mutants()[hunt.mutant]
     start = f"{hunt.mutant:<34} {mutant.kind:<8}"
     cost = f"{hunt.tried} seed{'s' if hunt.tried > 1 else ''}, {hunt.real_s:.0f} s"
+    if hunt.never_there:
+        cost += f"; {hunt.never_there} did not come to its place"
     if hunt.passed_over:
         cost += f"; passed over: {', '.join(map(str, hunt.passed_over))}"
     if not hunt.caught_by:
@@ -158,6 +190,7 @@ def _plain(hunt: Hunt) -> dict[str, Any]:
         "caught_by": hunt.caught_by,
         "seed": hunt.caught_in,
         "seeds_tried": hunt.tried,
+        "seeds_never_there": hunt.never_there,
         "passed_over": hunt.passed_over,
         "real_s": round(hunt.real_s, 1),
     }

@@ -12,7 +12,7 @@ from typing import TextIO
 from p2pcrawl.model.errors import ConfigurationError
 
 from ..kernel.own_name import COMMAND, example
-from ..play.options import LAWS, Options
+from ..play.options import LAWS, PLACEMENTS, RINGS, Options
 from ..report.telling import told
 from ..scenarios import SCENARIOS
 from ..whole.outcome import Progress
@@ -21,6 +21,9 @@ from ..whole.simulation import Simulation
 from .asked import add_plan_options, plan_of
 
 _DEFAULT = Options()
+DRAWS = {"aims": 0.4, "web": 0.4}
+"""The share of the seeds in which each is drawn besides."""
+_RINGS = (*[_DEFAULT.ring] * 7, *RINGS)
 LIMIT_S = 1200.0
 """Virtual seconds for a run of a swarm: several times what the largest of their webs takes."""
 
@@ -81,6 +84,12 @@ def drawn(seed: int) -> Options:
         key=dice.choice(("host", "host", "host", "url")),
         private=dice.choice((0.0, 0.0, 0.0, 0.5)),
         sinks=Random(f"{seed}/sinks").choice((0, 0, 0, 1, 2)),
+        # What part files have twice after all disks that knew of it are gone, nobody can tell.
+        buckets=0 if name == "losses" else Random(f"{seed}/buckets").choice((0, 0, 0, 1)),
+        delay_s=0.0 if Random(f"{seed}/delay").random() < 0.15 else _DEFAULT.delay_s,
+        ring=_DEFAULT.ring if len(scenario.weights) > 1 else Random(f"{seed}/ring").choice(_RINGS),
+        placement=Random(f"{seed}/placement").choice(PLACEMENTS),
+        draws=tuple(what for what, share in DRAWS.items() if Random(f"{seed}/draws {what}").random() < share),
     )
 
 

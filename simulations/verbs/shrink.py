@@ -84,7 +84,7 @@ def _write(reduction: Reduction, path: Path) -> None:
     assert reduction.report is not None
     story = list(story_of(reduction.best, reduction.report, reduction.checker))
     print("\n".join(["", *story, "", f"{reduction.best.size}, after {reduction.trials} trials"]))
-    if reduction.best.own:
+    if reduction.best.plan.command:
         print(reduction.best.plan.command, flush=True)
         return
     path.write_text(text_of(reduction.best, story), encoding="utf-8")

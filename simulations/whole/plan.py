@@ -7,18 +7,24 @@ What is left out is as the options say: the faults those of their scenario, the 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from math import inf
 from shlex import quote
+from typing import Any
 
 from p2pcrawl.model.cluster.node import WEIGHT_MAX
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.peer.config import Partition
 from p2pcrawl.spiders.spider import Spider
 
+from ..draws.beside import drawn_beside
+from ..draws.limits import drawn_limits
+from ..draws.oddities import drawn_oddities
 from ..kernel.own_name import COMMAND
 from ..kernel.paths import Law
+from ..play.aims import Aim
+from ..play.faults import Fault
 from ..play.options import Options
 from ..play.spiders import Walker
 from ..play.stage import Stage
@@ -64,6 +70,10 @@ class Plan:
     weights: tuple[int, ...] = ()
     """Of the masters, again and again; empty: as the scenario says."""
     spider: type[Spider] = Walker
+    limits: Mapping[str, int] | None = None
+    """Limits of the peers that are small, by their names; None: as the options draw them."""
+    beside: tuple[Fault | Aim, ...] | None = None
+    """What happens besides; None: as the options draw it."""
     path: str = ""
     """The file that this was read from."""
 
@@ -83,7 +93,9 @@ class Plan:
         """The command that runs this again; "" when its parts were made in Python, so that none does."""
         if self.path:
             return f"{COMMAND} run {quote(self.path)} --seed {self.options.seed}"
-        made = (self.faults, self.web, self.law, self.machines, self.weights) != (None, None, None, (), ())
+        made = (
+            (self.faults, self.web, self.law, self.limits, self.beside) != (None,) * 5 or self.machines or self.weights
+        )
         return "" if made or self.spider is not Walker else self.options.command()
 
     def completed(self) -> Plan:
@@ -92,9 +104,10 @@ class Plan:
         scenario = SCENARIOS.get(options.scenario) if self.faults is None else None
         usual_web = scenario.web if scenario else WebPlan()
         usual_law = (scenario.law if scenario else None) or Law()
-        web = self.web or replace(
-            usual_web, pages=options.pages, hosts=options.hosts_of_web, private=options.private or usual_web.private
-        )
+        private = options.private or usual_web.private
+        drawn: dict[str, Any] = drawn_oddities(options.seed) if "web" in options.draws else {}
+        sizes: dict[str, Any] = {"pages": options.pages, "hosts": options.hosts_of_web, "private": private}
+        web = self.web or replace(usual_web, **sizes, **drawn)
         law = self.law or replace(usual_law, latency_s=options.latency_s, jitter_s=options.latency_s / 4)
         return replace(
             self,
@@ -104,7 +117,14 @@ class Plan:
             web=web,
             law=law,
             weights=self.weights or (scenario.weights if scenario else (1,)),
+            limits=self._limits(),
+            beside=drawn_beside(options) if self.beside is None else self.beside,
         )
+
+    def _limits(self) -> Mapping[str, int]:
+        if self.limits is not None:
+            return self.limits
+        return drawn_limits(self.options.seed) if "limits" in self.options.draws else {}
 
     @property
     def partition(self) -> Partition:

@@ -19,18 +19,33 @@ from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
 from p2pcrawl.model.errors import ConfigurationError
 
 from ..controls import control_of
+from ..draws.limits import LIMITS
 from ..kernel.moments import PHASES
 from ..kernel.paths import Law
 from ..play.aims import BLOWS, BOTH, FOR_S, SIDES, Aim, strike
-from ..play.faults import LAW_KEYS, WORDS, Fault, play
-from ..play.options import Options
+from ..play.faults import LAW_KEYS, OF_PEOPLE, WORDS, Fault, play
+from ..play.options import KEYS, Options
 from ..play.stage import Stage
+from ..scenarios import SCENARIOS
+from ..world.caches import UNSYNCED
+from ..world.damages import FILES
+from ..world.disk_errors import KINDS
 from ..world.web import WebPlan
 from .plan import MachinePlan, Plan, names_of
 
 T = TypeVar("T")
 
-CLUSTER = {"masters": int, "slaves": int, "replicas": int, "sinks": int, "key": str, "partition": str}
+CLUSTER = {
+    "masters": int,
+    "slaves": int,
+    "replicas": int,
+    "sinks": int,
+    "buckets": int,
+    "key": str,
+    "partition": str,
+    "ring": str,
+    "placement": str,
+}
 STEP_MAX_S = 100 * 365 * 86_400.0
 _UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h)")
@@ -65,9 +80,15 @@ def _plan(top: _Table, path: Path, seed: int | None) -> Plan:
     given: dict[str, Any] = {
         name: value for name, kind in CLUSTER.items() if (value := cluster.take(name, kind)) is not None
     }
+    if (delay_s := cluster.time("delay")) is not None:
+        given["delay_s"] = delay_s
     cluster.done()
     plan = web.made(WebPlan())
     given |= {"scenario": path.stem, "pages": plan.pages, "hosts": plan.hosts, "private": plan.private}
+    limits = _limits(top.table("limits"))
+    if (scenario := top.take("scenario", str)) is not None:
+        top.known("scenario", scenario, list(SCENARIOS))
+        given["scenario"] = scenario
     own_seed = top.take("seed", int)
     if (number := own_seed if seed is None else seed) is not None:
         given["seed"] = number
@@ -86,19 +107,40 @@ def _plan(top: _Table, path: Path, seed: int | None) -> Plan:
         cluster.refuse(str(error))
     masters = names_of(options.masters)
     slaves = [f"s{place}" for place in range(options.masters * options.slaves)]
+    machines = _machines(machine_tables, masters)
+    faults = [_fault(table, masters, slaves) for table in fault_tables]
+    aims = [_aim(table, [*masters, *slaves]) for table in aim_tables]
+    law, said = network.made(Law()), partial(fault_and_aim, faults=faults, aims=aims)
+    if scenario is not None:
+        # What the scenario does by its own code comes besides, on the network that it has.
+        return Plan(
+            options, web=plan, law=None if law == Law() else law, machines=tuple(machines), limits=limits,
+            beside=(*faults, *aims), path=str(path),
+        )  # fmt: skip
+    return Plan(
+        options, faults=said, web=plan, law=law, machines=tuple(machines), limits=limits, beside=(), path=str(path)
+    )
+
+
+def _machines(tables: Sequence[_Table], masters: list[str]) -> list[MachinePlan]:
     machines: list[MachinePlan] = []
-    for table in machine_tables:
+    for table in tables:
         name = table.take("name", str, needed=True)
         table.known("name", name, masters)
         if any(machine.name == name for machine in machines):
             table.refuse(f"{name} has a table already", "name")
         machines.append(table.made(MachinePlan(name), keep=("name",)))
-    faults = [_fault(table, masters, slaves) for table in fault_tables]
-    aims = [_aim(table, [*masters, *slaves]) for table in aim_tables]
-    return Plan(
-        options, faults=partial(fault_and_aim, faults=faults, aims=aims), web=plan, law=network.made(Law()),
-        machines=tuple(machines), path=str(path),
-    )  # fmt: skip
+    return machines
+
+
+def _limits(table: _Table) -> dict[str, int]:
+    """Reads which limits of the peers are small."""
+    limits = {name: value for name in LIMITS if (value := table.take(name, int)) is not None}
+    for name, value in limits.items():
+        if value < 1:
+            table.refuse("must be at least 1", name)
+    table.done()
+    return limits
 
 
 async def fault_and_aim(stage: Stage, faults: Sequence[Fault], aims: Sequence[Aim]) -> None:
@@ -192,6 +234,8 @@ def _whom(table: _Table, allowed: list[str]) -> tuple[tuple[str, ...], int | flo
 
 
 def _change(table: _Table, do: str, masters: list[str]) -> dict[str, Any]:
+    if do in OF_PEOPLE:
+        return _of_people(table, do)
     match do:
         case "bad-network":
             said = [name for name in LAW_KEYS if name in table]
@@ -199,6 +243,8 @@ def _change(table: _Table, do: str, masters: list[str]) -> dict[str, Any]:
             if not said:
                 table.refuse(f"needs one of {', '.join(LAW_KEYS)}")
             return {name: getattr(law, name) for name in said}
+        case "power-loss" | "flip" | "tear" | "io-error":
+            return _change_of_disk(table, do)
         case "slow-disk":
             return {"delay": table.time("delay", needed=True)}
         case "drift":
@@ -219,6 +265,39 @@ def _change(table: _Table, do: str, masters: list[str]) -> dict[str, Any]:
                 table.known("unheard_by", name, masters)
             return {"unheard_by": names}
     return {}
+
+
+def _of_people(table: _Table, do: str) -> dict[str, Any]:
+    """Reads what people ask for, and of which job."""
+    match do:
+        case "submit":
+            label, key, pages = table.take("job", str, needed=True), table.take("key", str), table.take("pages", int)
+            table.known("key", key or "host", list(KEYS))
+            if not label or (pages or 0) < 0:
+                table.refuse("needs a name for the job, and pages that are not negative")
+            return {"job": label, "key": key or "host", "pages": pages or 0}
+        case "pause-job" | "retry-job" | "results":
+            return {"job": table.take("job", str) or ""}
+        case "cancel-job" | "delete-job":
+            return {"job": table.take("job", str, needed=True)}
+        case "inject":
+            return {"job": table.take("job", str) or "", "pages": table.take("pages", int) or 1}
+        case "set-host":
+            return {"host": table.take("host", int) or 0, "delay": table.time("delay") or 0.0}
+    return {}
+
+
+def _change_of_disk(table: _Table, do: str) -> dict[str, Any]:
+    key, names = {"power-loss": ("unsynced", UNSYNCED), "io-error": ("kind", KINDS)}.get(do, ("file", FILES))
+    name = table.take(key, str, needed=do == "io-error")
+    if name is not None:
+        table.known(key, name, list(names))
+    if do != "io-error":
+        return {key: name} if name is not None else {}
+    nth = table.take("nth", int)
+    if nth is not None and nth < 1:
+        table.refuse("must be at least 1", "nth")
+    return {key: name, "nth": nth or 1}
 
 
 class _Table:

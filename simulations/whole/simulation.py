@@ -10,14 +10,16 @@ everything that is not gone is healed, and the job must be finished; what is lef
 from __future__ import annotations
 
 import asyncio
-import logging
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, chdir, contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, chdir, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
+from p2pcrawl.core.bench.candidate import host_key
+from p2pcrawl.core.ring.rendezvous import bucket_of_hash
+from p2pcrawl.model.cluster.placement import GroupPlacement, RingName
 from p2pcrawl.model.crawl.record import ShardKey
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.peer.answers.submission import Submission, submission_of
@@ -26,24 +28,33 @@ from p2pcrawl.peer.config import Partition
 from ..checkers import Evidence, violations
 from ..controls import control_of
 from ..controls.swaps import put_in
+from ..draws.limits import limited
 from ..kernel.clockwork import Deadlock, Livelock, OutOfTime
-from ..observe.folders import read_folder, read_rows
-from ..play.evidence import Remains, SinkFound
+from ..observe.alarms import listening
+from ..observe.folders import print_of, read_folder, read_rows
+from ..play import people
+from ..play.aims import Aim
+from ..play.evidence import NotSettled, Remains, SinkFound
+from ..play.eyewitness import Eyewitness
+from ..play.faults import Fault
 from ..play.options import Options
 from ..play.series import Sampler
 from ..play.spiders import OF_EACH_PAGE, THOROUGH
-from ..play.stage import NotSettled, Stage
+from ..play.stage import Stage
+from ..record.history import History
 from ..world.disks import place_for_disks
 from ..world.fetcher import fetchers
 from ..world.machines import Machine
 from ..world.pins import real_clock
-from ..world.sinks import Destination, contents, destinations, specs_of
+from ..world.sinks import Bucket, Destination, Place, contents, destinations, specs_of
 from ..world.slaves import SlaveMachine
 from ..world.taps import tapped
-from ..world.web import Web, WebPlan
+from ..world.web import DELAY_S, Web, WebPlan
 from ..world.world import World
+from .others import violations_of_others
 from .outcome import Progress, Report, figures
 from .plan import Plan, names_of
+from .plan_file import fault_and_aim
 
 LOOK_S = 1.0
 """How often in virtual time is looked whether somebody should hear how far the run is."""
@@ -82,6 +93,8 @@ class Simulation:
         self._narrate_to = narrate_to
         self._complaints: list[str] = []
         self._items: list[dict[str, Any]] = []
+        self._others: dict[str, list[dict[str, Any]]] = {}
+        """The items of the other jobs, by their labels."""
         self._states: dict[str, str] = {}
         self._remains: list[Remains] = []
         self._began_s = real_clock()
@@ -94,38 +107,67 @@ class Simulation:
         # A spider's file may be named from where we are: it is read before we go elsewhere.
         start = {} if plan.spider.start_urls else {"start_urls": " ".join(web.starts)}
         # What a spider of one's own says holds, unless another key is asked for.
-        key = {"shard_key": options.key} if options.key != ShardKey.HOST else {}
+        key: dict[str, Any] = {"shard_key": options.key} if options.key != ShardKey.HOST else {}
+        if options.delay_s != DELAY_S:
+            key["download_delay"] = options.delay_s
         with ExitStack() as stack:
-            sinks = stack.enter_context(destinations(options.sinks, options.seed))
+            sinks = stack.enter_context(destinations(options.sinks, options.seed, options.buckets))
             submission = submission_of(plan.spider, Settings(), key, start, specs_of(sinks))
-            stack.enter_context(_quiet())
             # Errors name files, and travel: so the disks lie where their names are the same in every run.
             folder = tempfile.TemporaryDirectory(prefix="p2pcrawl-sim-", dir=place_for_disks())
             stack.enter_context(chdir(stack.enter_context(folder)))
             world = stack.enter_context(World(options.seed, law=plan.law))
+            self._alarms = stack.enter_context(listening(world.loop))
             stack.enter_context(tapped(world))
             stack.enter_context(put_in(self._swaps))
+            stack.enter_context(limited(plan.limits or {}))
             if self._narrate_to is not None:
                 world.narrate(self._narrate_to, loggers=("p2pcrawl",))
             open_fetcher = fetchers(web, world.loop)
             machines = [
-                Machine(world, name, Path(), options.replicas, open_fetcher, plan.weight(n), plan.partition)
+                Machine(
+                    world,
+                    name,
+                    Path(),
+                    options.replicas,
+                    open_fetcher,
+                    plan.weight(n),
+                    plan.partition,
+                    RingName(options.ring),
+                    GroupPlacement(options.placement),
+                )
                 for n, name in enumerate(names_of(options.masters))
             ]
             slaves = [SlaveMachine(world, f"s{n}", web, machines) for n in range(options.masters * options.slaves)]
             stage = Stage(options, world, web, machines, slaves, sinks)
             world.log.name({word: m.name for m in (*machines, *slaves) for word in (m.id[:8], m.address)})
             plan.fit(stage)
+            self._witness = Eyewitness(stage)
+            folders = {machine.name: machine.folder for machine in machines}
+            self._history = History(world.moments, self._witness, options.replicas, folders.__getitem__)
+            self._listen(stage, sinks.values())
+            if plan.limits:
+                stage.figures["limits"] = dict(plan.limits)
             sampler = Sampler(stage)
             self._play(stage, sampler, submission)
             sampler.sample()
-            found = [each for each in violations(self._evidence(stage)) if self._is_judge(each.checker)]
+            evidence = self._evidence(stage)
+            found = [each for each in violations(evidence) if self._is_judge(each.checker)]
+            found += violations_of_others(stage, evidence, self._others)
             series = sampler.series
             return Report(
                 options, world.trace, world.now, real_clock() - self._began_s, figures(stage, len(self._items), series),
                 found, self._command, series, stage.incidents, self._items,
                 stage.deeds,
             )  # fmt: skip
+
+    def _listen(self, stage: Stage, sinks: Iterable[Place]) -> None:
+        """Lets the history hear of what sinks are brought, and know the buckets of hosts."""
+        for sink in sinks:
+            if isinstance(sink, Destination):
+                sink.heard = lambda pages: self._history.brought(stage.job, [page.fingerprint for page in pages])
+        hosts = [host for host in stage.web.hosts.values() if host.pages]
+        self._history.permissions.buckets = {h.name: bucket_of_hash(host_key(h.pages[0].url)) for h in hosts}
 
     # -- the play -----------------------------------------------------------------------------
 
@@ -157,15 +199,18 @@ class Simulation:
             milestone("the job begins")
             trouble = asyncio.create_task(stage.trouble_sinks())
             aside.append(trouble)
-            if self.plan.faults is not None:
-                await self.plan.faults(stage)
+            await self._trouble(stage)
             trouble.cancel()
             stage.heal()
+            aside.append(asyncio.create_task(people.let_go_on(stage)))
+            if any(asked.error for asked in stage.asked):
+                # What nobody has answered may be obeyed when those who were asked can be reached again.
+                await asyncio.sleep(people.LATE_S)
             milestone("healed")
             tidy = False
             while not tidy:
                 # What one that was away brings back may open the job again.
-                await stage.until(lambda: stage.ended)
+                await stage.until(lambda: stage.all_ended)
                 milestone("nothing is left to do")
                 await stage.agree()
                 with suppress(TimeoutError):
@@ -179,7 +224,7 @@ class Simulation:
                         async with asyncio.timeout(PATIENCE_S):
                             await stage.until(stage.whole)
                     await asyncio.sleep(SETTLE_S)
-                tidy = stage.ended
+                tidy = stage.all_ended
             if stage.sinks:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(PATIENCE_S):
@@ -193,10 +238,29 @@ class Simulation:
             await stage.observer.interview()
             # As a person would ask for them, of any master.
             self._items = await stage.random.choice(stage.up).results(stage.job)
+            for job in stage.others.values():
+                if job.is_to_be_judged:
+                    self._others[job.label] = await stage.up[0].results(job.number)
         finally:
             for task in aside:
                 task.cancel()
             await asyncio.gather(*aside, return_exceptions=True)
+
+    async def _trouble(self, stage: Stage) -> None:
+        """Lets everything happen that is to happen while they crawl."""
+        beside = self.plan.beside or ()
+        faults = [each for each in beside if isinstance(each, Fault)]
+        aims = [each for each in beside if isinstance(each, Aim)]
+        if beside:
+            stage.figures["beside"] = [str(each) for each in beside]
+        # What a user's own faults raise is raised as it is.
+        besides = asyncio.create_task(fault_and_aim(stage, faults, aims))
+        try:
+            if self.plan.faults is not None:
+                await self.plan.faults(stage)
+            await besides
+        finally:
+            besides.cancel()
 
     async def _bring(self, stage: Stage) -> None:
         """Waits until the masters say that nothing waits for a sink any more."""
@@ -218,6 +282,11 @@ class Simulation:
     async def _submit(self, stage: Stage, submission: Submission) -> None:
         """Gives the job to one of the masters."""
         stage.job = (await stage.random.choice(stage.up).tell("submit", submission.plain()))["job"]
+        if self.plan.spider in THOROUGH:
+            pages = stage.web.pages.items()
+            self._history.knows(
+                stage.job, {print_of(url): [print_of(link) for link in page.links] for url, page in pages}
+            )
 
     def _evidence(self, stage: Stage) -> Evidence:
         complaints = [
@@ -231,6 +300,8 @@ class Simulation:
         results = Counter(str(item.get("url")) for item in self._items)
         seen = stage.observer
         seen.take_stock()
+        self._history.judge(stage.web.visits, self._witness)
+        seen.healing.end(stage)
         return Evidence(
             self.options, stage.web, folders, results, stage.incidents, seen.claims, seen.doubles, complaints,
             self._states, seen.stock.inventories, seen.tables, seen.sightings.sightings, seen.sightings.presences,
@@ -238,13 +309,16 @@ class Simulation:
             seen.answers, list(seen.told), seen.overlooked, self._majority, seen.parts.found,
             {url: self._found(stage, url, sink) for url, sink in stage.sinks.items()},
             seen.ledgers, stage.injections, frozenset(stage.asides), self._remains, frozenset(stage.forgotten),
-            stage.changes,
+            stage.changes, self._history.found, self._alarms.heard, seen.healing.ailments,
+            seen.reckoning.tellings, seen.reckoning.destroyed(), seen.reckoning.losses.buckets,
+            asked=stage.asked,
         )  # fmt: skip
 
-    def _found(self, stage: Stage, url: str, sink: Destination) -> SinkFound:
+    def _found(self, stage: Stage, url: str, sink: Place) -> SinkFound:
         waiting = [told["waiting"] for answer in stage.observer.answers.values() for told in answer.get("sinks", ())
                    if told["sink"] == url]  # fmt: skip
-        return SinkFound(contents(sink), sink.refused, sink.strangers, max(waiting, default=0))
+        parts = isinstance(sink, Bucket)
+        return SinkFound(contents(sink), sink.refused, sink.strangers, max(waiting, default=0), parts)
 
     def _is_judge(self, checker: str) -> bool:
         if checker == "items":
@@ -267,14 +341,3 @@ class Simulation:
     def _say(self, stage: Stage, what: str) -> None:
         real_s = real_clock() - self._began_s
         self._tell(Progress(stage.world.now, real_s, stage.share(), len(stage.web.visits), len(stage.up), what))
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Sends what the masters log into the event log, if anybody wants one; only who asks for it sees it elsewhere."""
-    root, nowhere = logging.getLogger(), logging.NullHandler()
-    root.addHandler(nowhere)
-    try:
-        yield
-    finally:
-        root.removeHandler(nowhere)

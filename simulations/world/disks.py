@@ -1,12 +1,17 @@
-"""The disk of a machine: what its process has committed stays, also when the power goes."""
+"""The disk of a machine: what its process has synced stays, also when the power goes."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import tempfile
+from contextlib import closing
 from pathlib import Path
+from random import Random
 
+from .caches import Cache
+from .damages import FILES, damage, is_sound
 from .world import World
 
 MEMORY = Path("/dev/shm")
@@ -29,16 +34,32 @@ class Disk:
     def __init__(self, world: World, folder: Path) -> None:
         self.world = world
         self.folder = folder
+        self.cache = Cache(folder, Random(f"{world.seed}/{folder.name}/disk"))
+        self._dice = Random(f"{world.seed}/{folder.name}/damages")
 
     def begin(self) -> None:
         """Begins a life that writes here."""
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def lose_power(self) -> None:
-        """Ends a life without power. All that was written had been synced."""
+        """Ends a life without power: what was not synced is there or not."""
+        if self.cache.lose_power():
+            self._tell()
+
+    def spoil(self, file: str, how: str) -> str:
+        """Turns a bit of a database over, or tears one of its pages. Returns what was done, if anything was. Only
+        between two lives.
+        """
+        path = self.folder / file
+        told = damage(path, how, self._dice) if path.exists() else ""
+        if told:
+            self._lost()
+            self._tell()
+        return told
 
     def damage(self, file: str) -> None:
         """Overwrites the middle half of a file, and its first page. Only between two lives."""
+        self._lost()
         path = self.folder / file
         size = path.stat().st_size
         with open(path, "r+b") as damaged:
@@ -46,7 +67,33 @@ class Disk:
             damaged.seek(size // 4)
             damaged.write(b"\xa5" * (size // 2))
 
+    def snapshot(self) -> Path:
+        """Copies everything as it is at this moment, beside it; returns where that is."""
+        kept = self.folder.with_name(f"{self.folder.name}.snapshot")
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(self.folder, kept)
+        return kept
+
+    def set_back(self) -> None:
+        """Makes everything as it was when it was last copied. Only between two lives."""
+        self.wipe()
+        shutil.copytree(self.folder.with_name(f"{self.folder.name}.snapshot"), self.folder)
+
     def wipe(self) -> None:
         """Takes everything away, if there is anything. Only between two lives."""
+        self._lost()
+        self.cache.forget()
         if self.folder.exists():
             shutil.rmtree(self.folder)
+
+    def _tell(self) -> None:
+        """Tells who keeps account of what lies on disks what can be read in the databases of this one."""
+        for path in (self.folder / file for file in FILES):
+            if (witness := self.world.moments.disks) is not None and path.exists() and is_sound(path):
+                with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+                    witness.tap(self.folder.name, connection, [])
+
+    def _lost(self) -> None:
+        """Tells who keeps account of what lies on disks that this one is no more."""
+        if (witness := self.world.moments.disks) is not None:
+            witness.lost(self.folder.name)

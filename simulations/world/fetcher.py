@@ -42,6 +42,8 @@ class SimFetcher:
         self._works_for = works_for
         self._settings = settings
         self._networks = networks
+        self._job = settings.user_agent.partition("(")[2].rstrip(")")
+        """By its label, which is in the user agent of all but the run's own."""
         self._open: dict[int, Visit] = {}
 
     async def __aenter__(self) -> Self:
@@ -62,13 +64,13 @@ class SimFetcher:
         loop, life = self._loop, current_life()
         if (there := self._web.hosts.get(host_of(request.url))) is not None:
             self._networks.check(there.ip, host=there.name)
-        reply = self._web.reply(request.url)
+        reply = self._web.reply(request.url, loop.now)
         takes_s = self._settings.first_byte_timeout if reply.failure == "silence" else reply.takes_s
         host = request.url.split("/", 3)[2]
-        retry_after_s = float(reply.headers.get("Retry-After", 0.0))
+        retry_after_s = reply.retry_after_s
         visit = Visit(
             request.url, host, life.node.name, life.number, loop.now, loop.now + takes_s, reply.status, reply.failure,
-            retry_after_s, self._works_for() if self._works_for is not None else life.node.name,
+            retry_after_s, self._works_for() if self._works_for is not None else life.node.name, self._job,
         )  # fmt: skip
         self._web.visits.append(visit)
         self._open[id(visit)] = visit

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
 from p2pcrawl.model.cluster.node import BOOT_BYTES, Address
-from p2pcrawl.model.errors import DiskFullError
+from p2pcrawl.model.cluster.placement import GroupPlacement, RingName
+from p2pcrawl.model.errors import DiskFullError, StorageError
 from p2pcrawl.overlay.node import Credentials
 from p2pcrawl.peer.config import Partition, PeerConfig, Role
 from p2pcrawl.peer.lead import Lead
@@ -91,7 +92,9 @@ class PeerMachine(ABC):
         error = outcome.exception()
         if error is None or isinstance(error, NodeDown):
             return
-        if not (self.node.disk_full and isinstance(error, DiskFullError)):
+        failed = self.node.disk_error
+        refused = failed is not None and failed.struck and isinstance(error, StorageError)
+        if not (refused or (self.node.disk_full and isinstance(error, DiskFullError))):
             self.failures.append(f"{type(error).__name__}: {error}")
         self.node.crash()
 
@@ -108,12 +111,16 @@ class Machine(PeerMachine):
         open_fetcher: OpenFetcher,
         weight: int = 1,
         partition: Partition = Partition.AVAILABLE,
+        ring: RingName = RingName.RENDEZVOUS,
+        placement: GroupPlacement = GroupPlacement.BOUNDED,
     ) -> None:
         super().__init__(world, name)
         self.disk = Disk(world, disk / name)
+        self.node.cache = self.disk.cache
         self.weight = weight
         self._copies = copies
         self.partition = partition
+        self._ring, self._placement = ring, placement
         self._open_fetcher = open_fetcher
         self._lead: Lead | None = None
         self._served_from: object = None
@@ -203,7 +210,7 @@ class Machine(PeerMachine):
         ownership, agreed = self.lead.cluster.ownership, self._agreed()
         # Asked again and again, and seldom another answer: all that it is made from is compared first.
         waits = ownership.paused, ownership.patient and bytes(ownership.lacks), ownership.unconfirmed, agreed
-        made_from = (bytes(ownership._serving), waits)
+        made_from = (bytes(ownership.states), waits)
         if made_from != self._served_from:
             self._served_from = made_from
             every = range(len(ownership.table))
@@ -229,6 +236,8 @@ class Machine(PeerMachine):
             weight=self.weight,
             cluster=CLUSTER,
             partition=self.partition,
+            ring=self._ring,
+            placement=self._placement,
         )
         api = Address(f"{self.node.address}:{API_PORT}")
         lead = Lead(config, self._credentials(), self.folder, api, run_here=self._run_slave)

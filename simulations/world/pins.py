@@ -4,8 +4,8 @@ What is pinned: ``time`` (all clocks, and ``sleep``, which returns at once), ``r
 ``uuid``, and with them ``secrets``. Names that a module imported before (``from time import monotonic``)
 are replaced too, and so are default arguments in the modules of p2pcrawl. A thread that a node starts
 and forgets runs inline a moment later; ``socket.getaddrinfo`` and ``socket.socketpair`` ask the simulated network.
-Databases and locks that a node opens are real, and close when its life ends. Not pinned: ``datetime.now()``, dice in
-C (OpenSSL's), and the order of a set of strings.
+Databases and locks that a node opens are real, and close when its life ends; what it syncs, its disk hears of. Not
+pinned: ``datetime.now()``, dice in C (OpenSSL's), and the order of a set of strings.
 """
 
 from __future__ import annotations
@@ -70,6 +70,9 @@ class Source(Protocol):
     def pid(self) -> int | None:
         """Returns the number of the running process, if it is a node's."""
 
+    def synced(self, number: int) -> bool:
+        """Hears that an open file is to be synced; tells whether it lies on a simulated disk."""
+
     def opened(self, thing: Closing) -> None:
         """Closes this thing when the process ends that opened it, if it is a node's."""
 
@@ -115,6 +118,11 @@ def _dice(name: str) -> Callable[..., Any]:
     return draw
 
 
+def _strftime(form: str, moment: Any = None, /) -> str:
+    return _REAL_STRFTIME(form, time.localtime() if moment is None else moment)
+
+
+_REAL_STRFTIME = time.strftime
 _REAL_RANDOM = random.Random
 _REAL_URANDOM = os.urandom
 _REAL_SLEEP = time.sleep
@@ -128,6 +136,7 @@ _REAL_GETPID = os.getpid
 _REAL_GETRUSAGE = resource.getrusage
 _REAL_CONNECT = sqlite3.connect
 _REAL_FLOCK = fcntl.flock
+_REAL_FSYNC = os.fsync
 
 
 class _PinnedRandom(_REAL_RANDOM):
@@ -205,6 +214,12 @@ def _flock(file: Any, operation: int, /) -> None:
         source.opened(file)
 
 
+def _fsync(file: Any, /) -> None:
+    source = _pinned()
+    if source is None or not source.synced(file if isinstance(file, int) else file.fileno()):
+        _REAL_FSYNC(file)
+
+
 def _nanoseconds(read: Callable[[Source], float]) -> Callable[[Source], int]:
     return lambda source: round(read(source) * 1_000_000_000)
 
@@ -231,6 +246,7 @@ def _replacements() -> dict[tuple[ModuleType, str], tuple[Any, Any]]:
     pin(time, "sleep", _sleep)
     pin(time, "gmtime", _calendar(time.gmtime))
     pin(time, "localtime", _calendar(time.localtime))
+    pin(time, "strftime", _strftime)
     for name in _DICE:
         pin(random, name, _dice(name))
     pin(random, "Random", _PinnedRandom)
@@ -243,6 +259,7 @@ def _replacements() -> dict[tuple[ModuleType, str], tuple[Any, Any]]:
     pin(resource, "getrusage", _getrusage)
     pin(sqlite3, "connect", _connect)
     pin(fcntl, "flock", _flock)
+    pin(os, "fsync", _fsync)
     return found
 
 

@@ -1,7 +1,10 @@
-"""The destinations of a job's items in the simulated world: databases that know a key of each item, and fail as asked.
+"""The destinations of a job's items in the simulated world: databases that know a key of each item, and buckets.
+
+Both fail as they are asked to.
 
 Masters reach them through the door by which they reach all sinks, and so run their own code up to it. A batch takes its
-time, and whoever dies in the middle leaves half of it there, as with an unordered bulk write.
+time, and whoever dies in the middle leaves half of it in a database, as with an unordered bulk write. Into a bucket
+masters bring part files, by their own code up to what is asked of the store itself.
 """
 
 from __future__ import annotations
@@ -9,20 +12,27 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from random import Random
 
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.stores.address import SinkAddress
 from p2pcrawl.stores.kinds import SinkPlace, register_kind
+from p2pcrawl.stores.parts.manifest import MANIFESTS, decode_manifest
+from p2pcrawl.stores.parts.part_address import sink_of_parts
+from p2pcrawl.stores.parts.part_sink import PartSink
+from p2pcrawl.stores.parts.part_store import Blob, BlobFacts, Overtaken
 from p2pcrawl.stores.sink import BatchLimits, Position, RefusedItem, SinkAway, SinkPage, Written
 
-SCHEME = "simulated"
+SCHEME, BUCKETS = "simulated", "simulated-parts"
 WRITE_S = 0.01
 LOST_SHARE = 0.1
 """Of the batches that are there, so many are not known to be: the answer got lost."""
+UNCONFIRMED_SHARE = 0.02
+"""Of the files that are in a bucket, likewise; a batch is three of them."""
 SECRET = "the-password-of-the-simulated-world"
 
 
@@ -44,9 +54,13 @@ class Destination:
     """Items that came, as often as they did."""
     strangers: int = 0
     """Openings with a wrong password."""
+    heard: Callable[[Sequence[SinkPage]], None] | None = None
+    """Who is told of each batch as it comes."""
 
     async def take(self, pages: Sequence[SinkPage]) -> list[RefusedItem]:
         """Takes in a batch, one half after the other. Raises SinkAway in the middle of it, too."""
+        if self.heard is not None:
+            self.heard(pages)
         await self._answer()
         refused: list[RefusedItem] = []
         for number, page in enumerate(pages):
@@ -107,32 +121,124 @@ class SimSink:
         """Lets go of nothing."""
 
 
-_destinations: dict[str, Destination] = {}
+@dataclass(slots=True)
+class Bucket:
+    """A bucket of an object store: its files, with a tag each, and how it does. Another master sees what was written
+    at once.
+    """
+
+    dice: Random
+    files: dict[str, tuple[bytes, int]] = field(default_factory=dict)
+    away: bool = False
+    slow_s: float = 0.0
+    picky: bool = False
+    """Nobody looks into what is brought there."""
+    refused: set[str] = field(default_factory=set)
+    strangers: int = 0
+    writes: int = 0
+    compares: bool = True
+
+    async def get(self, name: str) -> Blob | None:
+        await self._answer()
+        data, tag = self.files.get(name, (b"", 0))
+        return Blob(data, str(tag)) if tag else None
+
+    async def facts(self, name: str) -> BlobFacts | None:
+        blob = await self.get(name)
+        return None if blob is None else BlobFacts(0.0, len(blob.data), blob.tag)
+
+    async def put(self, name: str, data: bytes) -> None:
+        await self._answer()
+        self._write(name, data)
+        await self._confirm()
+
+    async def exchange(self, name: str, data: bytes, tag: str | None) -> str:
+        await self._answer()
+        _, now = self.files.get(name, (b"", 0))
+        if (str(now) if now else None) != tag:
+            raise Overtaken(name)
+        self._write(name, data)
+        written = str(self.writes)
+        await self._confirm()
+        return written
+
+    async def names(self, folder: str) -> list[str]:
+        await self._answer()
+        front = f"{folder}/" if folder else ""
+        inside = (name.removeprefix(front) for name in sorted(self.files) if name.startswith(front))
+        return [name for name in inside if "/" not in name]
+
+    async def delete(self, name: str) -> None:
+        await self._answer()
+        self.files.pop(name, None)
+
+    async def close(self) -> None:
+        """Lets go of nothing."""
+
+    def urls(self) -> Counter[str]:
+        """Counts how often each URL's item is in a part that some manifest lists. A part that is listed and not there,
+        or not whole, has none.
+        """
+        found: Counter[str] = Counter()
+        for name, (data, _) in self.files.items():
+            if not name.startswith(f"{MANIFESTS}/"):
+                continue
+            for part in decode_manifest(data, name).parts:
+                there, _ = self.files.get(part.name, (b"", 0))
+                if sha256(there).hexdigest() == part.sha256:
+                    found.update(str(json.loads(line)["url"]) for line in there.splitlines())
+        return found
+
+    def _write(self, name: str, data: bytes) -> None:
+        self.writes += 1
+        self.files[name] = data, self.writes
+
+    async def _answer(self) -> None:
+        await asyncio.sleep(WRITE_S + self.slow_s)
+        if self.away:
+            raise SinkAway("the simulated object store does not answer")
+
+    async def _confirm(self) -> None:
+        """Says that something is written; now and then that gets lost, once a job has begun."""
+        await self._answer()
+        if self.dice.random() < UNCONFIRMED_SHARE and any(name.startswith(f"{MANIFESTS}/") for name in self.files):
+            raise SinkAway("the answer of the simulated object store got lost")
+
+
+Place = Destination | Bucket
+_places: dict[str, Place] = {}
 """Of the running simulation, by their addresses: one runs at a time in a process."""
 
 
-def make_sink(address: SinkAddress, place: SinkPlace) -> SimSink:
+def make_sink(address: SinkAddress, place: SinkPlace) -> SimSink | PartSink:
     """Makes a master's way to the destination of this address."""
-    return SimSink(_destinations[address.url], address.secret)
+    there = _places[address.url]
+    if isinstance(there, Destination):
+        return SimSink(there, address.secret)
+    sink = sink_of_parts(address, place, lambda split: there)
+    sink.limits = SimSink.limits
+    return sink
 
 
 @contextmanager
-def destinations(count: int, seed: int) -> Iterator[dict[str, Destination]]:
-    """Lets so many destinations be there for the block, by their addresses."""
+def destinations(count: int, seed: int, buckets: int = 0) -> Iterator[dict[str, Place]]:
+    """Lets so many databases and buckets be there for the block, by their addresses."""
     register_kind(SCHEME, __name__)
-    made = {f"{SCHEME}://database{n}": Destination(Random(f"{seed}/sink {n}")) for n in range(count)}
-    _destinations.update(made)
+    register_kind(BUCKETS, __name__)
+    made: dict[str, Place] = {f"{SCHEME}://database{n}": Destination(Random(f"{seed}/sink {n}")) for n in range(count)}
+    made |= {f"{BUCKETS}://bucket{n}/items.jsonl": Bucket(Random(f"{seed}/bucket {n}")) for n in range(buckets)}
+    _places.update(made)
     try:
         yield made
     finally:
-        _destinations.clear()
+        _places.clear()
 
 
-def specs_of(made: dict[str, Destination]) -> list[SinkSpec]:
+def specs_of(made: dict[str, Place]) -> list[SinkSpec]:
     """Returns the sinks that a job is submitted with to have its items there."""
-    return [SinkSpec(url, secret=SECRET) for url in made]
+    return [SinkSpec(url, secret=SECRET if isinstance(place, Destination) else "") for url, place in made.items()]
 
 
-def contents(destination: Destination) -> Counter[str]:
+def contents(place: Place) -> Counter[str]:
     """Counts how often each URL's item is there."""
-    return Counter(destination.items.values())
+    return Counter(place.items.values()) if isinstance(place, Destination) else place.urls()

@@ -41,11 +41,12 @@ def tapped(world: World) -> Iterator[None]:
         return "" if node is None else node.name
 
     def send_frame(link: PeerLink, frame: bytes) -> None:
-        life = _life() if moments.listeners and not link.closed else None
+        kind = kind_of(frame)
+        life = _life() if moments.matters(kind) and not link.closed else None
         if life is None:
             real[0](link, frame)
             return
-        kind, peer = kind_of(frame), peer_of(link)
+        peer = peer_of(link)
         moments.happen(life.node.name, kind, LEAVES, peer, frame)
         if life.dead:
             return
@@ -63,13 +64,18 @@ def tapped(world: World) -> Iterator[None]:
             links.pop()
 
     def feed(reader: FrameReader, data: bytes) -> Iterator[AnyMessage]:
-        life = _life() if moments.listeners else None
+        life = _life()
         if life is None:
             yield from real[2](reader, data)
             return
-        peer = peer_of(links[-1])
         for message in real[2](reader, data):
             kind = type(message).__name__
+            if not moments.matters(kind):
+                yield message
+                if _over(life):
+                    return
+                continue
+            peer = peer_of(links[-1])
             moments.happen(life.node.name, kind, COMES, peer, message)
             if not life.dead:
                 yield message

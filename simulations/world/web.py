@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from enum import Enum
 from math import inf, log
 from typing import TypeVar
@@ -44,6 +46,26 @@ class Kind(Enum):
     FORBIDDEN = "forbidden"
 
 
+ODD = ("busy", "odd_robots", "outages", "slow_hosts", "far_redirects")
+"""What else may be wrong with a web, by dice of its own: without it, it is what it was."""
+
+
+class Robots(Enum):
+    """The robots.txt of a host."""
+
+    PLAIN = "plain"
+    MISSING = "missing"
+    NONE_AT_ALL = "a page in its place"
+    LONG = "long"
+    LATE = "fails at first"
+    DOWN = "always fails"
+
+
+ODD_ROBOTS = (Robots.MISSING, Robots.NONE_AT_ALL, Robots.LONG, Robots.LATE, Robots.LATE, Robots.DOWN)
+ROBOTS_LONG = 520 * 1024
+"""Bytes of a very long one: more than anybody has to read."""
+OUTAGES_S = (4.0, 12.0, 40.0)
+SLOW_TIMES = 10.0
 KINDS = tuple(kind.value for kind in Kind if kind is not Kind.PLAIN)
 """Those whose share of the pages a plan gives."""
 
@@ -75,6 +97,16 @@ class WebPlan:
     """Of the pages of a host: those that its first page has a link to, beside what holds it together."""
     latency_s: float = 0.15
     """The mean over all hosts."""
+    busy: float = 0.0
+    """Of the failures of flaky pages: those with 429 or 503, with a Retry-After in seconds, as a date, or without."""
+    odd_robots: float = 0.0
+    """Of the hosts: those whose robots.txt is missing, is no robots.txt, is very long, fails at first, or always."""
+    outages: float = 0.0
+    """Of the hosts: those that are away for a while, and come back."""
+    slow_hosts: float = 0.0
+    """Of the hosts: those that take ten times as long."""
+    far_redirects: float = 0.0
+    """Of the redirects: those to any page of another host, to another redirect too, so that some lead in a circle."""
 
     def __post_init__(self) -> None:
         if self.pages < 1 or self.hosts < 1:
@@ -83,7 +115,7 @@ class WebPlan:
             raise ValueError(f"zipf must be between 0 and {ZIPF_MAX}")
         if self.links < 0 or not 0 < self.latency_s < inf:
             raise ValueError("links must not be negative, and latency_s above 0 and finite")
-        for name in ("across", "hot", *KINDS, "delayed_hosts", "dead_hosts", "private", "listed"):
+        for name in ("across", "hot", *KINDS, "delayed_hosts", "dead_hosts", "private", "listed", *ODD):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be between 0 and 1")
         if sum(getattr(self, name) for name in KINDS) > 1:
@@ -115,6 +147,14 @@ class Host:
     open: bool = True
     """Not for a private one that no start URL names: nobody may ask it for anything."""
     pages: list[Page] = field(default_factory=list)
+    robots: Robots = Robots.PLAIN
+    away_s: tuple[float, float] = (0.0, 0.0)
+    """From when until when it is away."""
+
+    @property
+    def has_rules(self) -> bool:
+        """True if its robots.txt, once it is read, forbids anything or asks for a delay."""
+        return self.robots not in (Robots.MISSING, Robots.NONE_AT_ALL, Robots.DOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +167,16 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     failure: str = ""
+    retry_after_s: float = 0.0
+    """How long the host wants to be left alone, however it says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crawl:
+    """A crawl of the web: where it begins, and whether it goes where links lead."""
+
+    starts: tuple[str, ...]
+    deep: bool
 
 
 @dataclass(slots=True)
@@ -144,6 +194,8 @@ class Visit:
     retry_after_s: float = 0.0
     master: str = ""
     """The node of the master that had it asked for; the same as ``node`` for the slave in a master's process."""
+    job: str = ""
+    """The label of the job that it is for; nothing: that of the run."""
 
     @property
     def answered(self) -> bool:
@@ -172,17 +224,22 @@ class Web:
         self.starts = list(dict.fromkeys([self.start, *opening]))
         """Start URLs: the first page of the first host, and of each private host that is open."""
         self._link()
+        if any(getattr(plan, name) for name in ODD):
+            self._make_odd(Dice(seed, "odd"))
 
     # -- the truth ----------------------------------------------------------------------------
 
-    def reachable(self, barred: frozenset[str] = frozenset()) -> set[str]:
-        """Returns all URLs that a crawl from its start URLs comes to know of, if pages in ``barred`` show it
-        nothing.
+    def reachable(self, barred: frozenset[str] = frozenset(), crawl: Crawl | None = None) -> set[str]:
+        """Returns all URLs that a crawl comes to know of, if pages in ``barred`` show it nothing; without another one
+        that which begins at the start URLs, and follows every link.
         """
-        found, open_ = set(self.starts), deque(self.starts)
+        starts = self.starts if crawl is None else crawl.starts
+        found, open_ = set(starts), deque(starts)
         while open_:
             page = self.pages[open_.popleft()]
             if page.url in barred or not self.opens(page):
+                continue
+            if crawl is not None and not crawl.deep and page.kind is not Kind.REDIRECT:
                 continue
             for url in page.links:
                 if url not in found:
@@ -202,15 +259,19 @@ class Web:
     def answers(self, url: str) -> bool:
         """Tells whether a crawl that obeys robots.txt ever gets an answer to this page."""
         page = self.pages[url]
-        return page.kind not in (Kind.FAILING, Kind.FORBIDDEN) and self._is_there(page)
+        return page.kind is not Kind.FAILING and not self.forbids(page) and self._is_there(page)
 
     def _is_there(self, page: Page) -> bool:
         host = self.hosts[page.host]
-        return host.open and not host.dead
+        return host.open and not host.dead and host.robots is not Robots.DOWN
+
+    def forbids(self, page: Page) -> bool:
+        """Tells whether a page is one that its host's robots.txt forbids."""
+        return page.kind is Kind.FORBIDDEN and self.hosts[page.host].has_rules
 
     # -- answering ----------------------------------------------------------------------------
 
-    def reply(self, url: str) -> Reply:
+    def reply(self, url: str, now_s: float = 0.0) -> Reply:
         """Draws what a request gets that begins now."""
         host = self.hosts.get(url.split("/", 3)[2])
         self._asked[url] += 1
@@ -222,6 +283,10 @@ class Web:
             return Reply(takes_s, failure="refused")
         if host.dead:
             return Reply(takes_s, host.ip, failure="refused")
+        if host.away_s[0] < now_s < host.away_s[1]:
+            return Reply(takes_s, host.ip, failure="refused" if dice.roll() < 0.8 else "reset")
+        if url.endswith("/robots.txt") and host.robots is not Robots.PLAIN:
+            return _odd_robots(host, takes_s, times)
         if url.endswith("/robots.txt"):
             return Reply(takes_s, host.ip, 200, {"Content-Type": "text/plain"}, _robots(host))
         page = self.pages.get(url)
@@ -242,10 +307,12 @@ class Web:
 
     def _failure(self, takes_s: float, host: Host, dice: Dice) -> Reply:
         chance = dice.roll()
+        if self.plan.busy and dice.roll() < self.plan.busy:
+            return _busy(takes_s, host, dice)
         if chance < 0.3:
             return Reply(takes_s, host.ip, 500)
         if chance < 0.6:
-            return Reply(takes_s, host.ip, 503, {"Retry-After": str(RETRY_AFTER_S)})
+            return Reply(takes_s, host.ip, 503, {"Retry-After": str(RETRY_AFTER_S)}, retry_after_s=float(RETRY_AFTER_S))
         return Reply(takes_s, host.ip, failure="reset" if chance < 0.9 else "silence")
 
     # -- making it ----------------------------------------------------------------------------
@@ -312,6 +379,23 @@ class Web:
                         where = self._elsewhere(hosts) if self._dice.roll() < self.plan.across else host
                         page.links.append(self._pick(where.pages).url)
 
+    def _make_odd(self, dice: Dice) -> None:
+        """Makes hosts and redirects as odd as the plan says; the first host stays as it is."""
+        plan, hosts = self.plan, list(self.hosts.values())
+        for host in hosts[1:]:
+            if dice.roll() < plan.odd_robots:
+                host.robots = ODD_ROBOTS[int(dice.roll() * len(ODD_ROBOTS))]
+                host.delay_s = host.delay_s if host.has_rules else 0.0
+            if dice.roll() < plan.outages:
+                begins_s = 5.0 + 60.0 * dice.roll()
+                host.away_s = begins_s, begins_s + OUTAGES_S[int(dice.roll() * len(OUTAGES_S))]
+            if dice.roll() < plan.slow_hosts:
+                host.latency_s *= SLOW_TIMES
+        public = [page for host in hosts if not host.private for page in host.pages]
+        for page in self.pages.values():
+            if page.kind is Kind.REDIRECT and dice.roll() < plan.far_redirects:
+                page.links = [public[int(dice.roll() * len(public))].url]
+
     def _elsewhere(self, hosts: list[Host]) -> Host:
         return hosts[0] if self.plan.hot and self._dice.roll() < self.plan.hot else self._pick(hosts)
 
@@ -322,6 +406,41 @@ class Web:
 def _robots(host: Host) -> bytes:
     delay = f"Crawl-delay: {host.delay_s:g}\n" if host.delay_s else ""
     return f"User-agent: *\n{delay}Disallow: /private/\n".encode()
+
+
+def _odd_robots(host: Host, takes_s: float, times: int) -> Reply:
+    """Returns what a host gives as its robots.txt that has no plain one, when it is asked for it that often."""
+    text = {"Content-Type": "text/plain"}
+    match host.robots:
+        case Robots.MISSING:
+            return Reply(takes_s, host.ip, 404)
+        case Robots.NONE_AT_ALL:
+            return Reply(takes_s, host.ip, 200, {"Content-Type": "text/html"}, b"<!doctype html><title>Welcome</title>")
+        case Robots.LATE if times <= 1:
+            return Reply(takes_s, host.ip, 503)
+        case Robots.DOWN:
+            return Reply(takes_s, host.ip, 500 if times % 2 else 429)
+        case Robots.LONG:
+            return Reply(takes_s, host.ip, 200, text, _robots(host) + b"# " + b"-" * ROBOTS_LONG + b"\n")
+        case _:
+            return Reply(takes_s, host.ip, 200, text, _robots(host))
+
+
+def _busy(takes_s: float, host: Host, dice: Dice) -> Reply:
+    """Returns the answer of a host that has too much to do."""
+    status, how = 429 if dice.roll() < 0.5 else 503, dice.roll()
+    if how < 0.3:
+        return Reply(takes_s, host.ip, status)
+    seconds = 1 + int(dice.roll() * 6)
+    said = {"Retry-After": str(seconds)}
+    if how >= 0.65:
+        said = {"Date": format_datetime(NOON, usegmt=True)}
+        said["Retry-After"] = format_datetime(NOON + timedelta(seconds=seconds), usegmt=True)
+    return Reply(takes_s, host.ip, status, said, retry_after_s=float(seconds))
+
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+"""By the clocks of busy hosts it is always this late: nobody has to believe them more than the difference."""
 
 
 def _body(page: Page) -> bytes:

@@ -10,8 +10,10 @@ code under test does not lean on the order of a set of strings, ``id()``, real f
 
 from __future__ import annotations
 
+import errno
 import gc
 import logging
+import os
 import socket
 import sys
 from collections.abc import Coroutine
@@ -62,6 +64,9 @@ class World:
             # Collecting at odd moments would run finalizers at odd moments; the loop does it at even ones.
             gc.disable()
             self._stack.callback(gc.enable)
+        # What was there before is no business of a run's collections, which would go through all of it again.
+        gc.freeze()
+        self._stack.callback(gc.unfreeze)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -162,6 +167,17 @@ class World:
         life = LIFE.get()
         return None if life is None else _PID_FIRST + life.number
 
+    def synced(self, number: int) -> bool:
+        life = LIFE.get()
+        cache = None if life is None else life.node.cache
+        if cache is None:
+            return False
+        error = None if life is None else life.node.disk_error
+        if error is not None and error.strikes("fsync"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        cache.synced(number)
+        return True
+
     def opened(self, thing: Closing) -> None:
         life = LIFE.get()
         if life is not None:
@@ -186,6 +202,7 @@ class World:
         logging.disable()
         try:
             for node in self._nodes.values():
+                node.cache = None  # Nobody will read its disk any more.
                 node.crash()
             for life in self._dead:
                 life.silence()

@@ -37,7 +37,7 @@ def end(process: subprocess.Popen[str]) -> dict[str, Any]:
     return told
 
 
-@pytest.mark.parametrize("scenario", ["steady", "massacre"])
+@pytest.mark.parametrize("scenario", ["steady", "massacre", "lying-disks"])
 def test_same_seed_has_the_same_trace_in_other_processes_under_other_hash_seeds(scenario: str) -> None:
     one, other = [end(process) for process in [begin(scenario, 5, hash_seed) for hash_seed in (0, 4242)]]
 

@@ -79,7 +79,7 @@ def test_a_crawl_ends_without_the_hosts_that_want_longer_pauses_than_it_has_pati
 
 
 def test_a_scenario_that_there_is_not_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="there is no scenario 'chrun'; there are aimed, alone, churn,"):
+    with pytest.raises(ConfigurationError, match="there is no scenario 'chrun'; there are aimed, alone, blackout,"):
         Plan(Options(scenario="chrun"))
 
 

@@ -96,6 +96,14 @@ MISTAKES = {
     FAULT + '"split"\ngroups = ["m0"]\nfor = 3\n':
         'fault 1 (split): groups: must be two lists or more, such as [["m0"], ["m1", "m2"]]',
     FAULT + '"slow-disk"\nwho = ["m0"]\n': "fault 1 (slow-disk): needs delay",
+    FAULT + '"power-loss"\nwho = ["m0"]\nunsynced = "gone"\n':
+        "fault 1 (power-loss): unsynced: there is no 'gone'; there are drawn, lost",
+    FAULT + '"io-error"\nwho = ["m0"]\n': "fault 1 (io-error): needs kind",
+    FAULT + '"io-error"\nwho = ["m0"]\nkind = "comit"\n':
+        "fault 1 (io-error): kind: there is no 'comit'; did you mean 'commit'?",
+    FAULT + '"io-error"\nwho = ["m0"]\nkind = "read"\nnth = 0\n': "fault 1 (io-error): nth: must be at least 1",
+    FAULT + '"flip"\nwho = ["m0"]\nfile = "members.json"\n':
+        "fault 1 (flip): file: there is no 'members.json'; there are frontier.db, copies.db",
     FAULT + '"drift"\nwho = ["m0"]\nby = 3\n': "fault 1 (drift): by: must be between -0.5 and 0.5: 0.02 is 2 % fast",
     FAULT + '"crash"\nwho = ["m0"]\ntimes = 3\n': "fault 1 (crash): times: must be at least 1, and needs every",
     FAULT + '"crash"\nwho = ["m0"]\nevery = 0\n': "fault 1 (crash): every: must be above 0",
@@ -237,11 +245,11 @@ def test_a_fault_that_comes_after_the_end_is_reported_as_one_that_never_came(tmp
 
 @pytest.mark.slow
 def test_all_may_leave_at_the_same_moment_and_come_back(tmp_path: Path) -> None:
-    """Nobody is there to hand anything over to."""
+    """The last one has nobody to hand anything over to."""
     report = ran(tmp_path, '[[fault]]\nat = "2 s"\ndo = "leave"\nsome = "100 %"\nfor = "2 s"\n')
 
-    assert [incident.heirs for incident in report.incidents] == [False] * len(report.incidents)
     assert len(report.incidents) > 1
+    assert [incident.heirs for incident in report.incidents].count(False) == 1
     assert not report.violations
 
 
@@ -275,6 +283,13 @@ ROUNDS = {
         fault("full-disk", "2 s", 'who = ["m0"]', FOR)
         + fault("slow-disk", "3 s", 'who = ["m1"]', 'delay = "300 ms"', FOR),
     ),
+    "spoilt disks": (
+        {"io-error": "m0 its disk refuses a call", "flip": "m1 its disk is spoilt: flip at",
+         "tear": "m2 its disk is spoilt: tear at"},
+        fault("io-error", "2 s", 'who = ["m0"]', 'kind = "commit"', "nth = 3", "whole = true", FOR)
+        + fault("flip", "9 s", 'who = ["m1"]', "whole = true", FOR)
+        + fault("tear", "16 s", 'who = ["m2"]', 'file = "frontier.db"', "whole = true", FOR),
+    ),
     "losses": (
         {"power-loss": "m0 loses power", "leave": "m3 crashes"},
         fault("power-loss", "1 s", 'who = ["m0"]', FOR)
@@ -284,11 +299,26 @@ ROUNDS = {
         {"wipe": "m1 loses its disk", "ask": "ask m2"},
         fault("wipe", "2 s", 'who = ["m1"]', FOR) + fault("ask", "3 s", 'who = ["m2"]'),
     ),
+    "snapshots": (
+        {"take-snapshot": "m1 a snapshot is taken of its disk", "restore-snapshot": "m1 its disk is as it was at"},
+        fault("take-snapshot", "2 s", 'who = ["m1"]') + fault("restore-snapshot", "5 s", 'who = ["m1"]', FOR),
+    ),
     "network": (
         {"split": "network partition into 2 groups", "silence": "network cut m0 -> m1", "ring": "network cut m0 <-> m2",
          "bad-network": "loss=0.2"},
         fault("split", "1 s", 'who = ["m0"]', FOR) + fault("silence", "2 s", 'who = ["m0"]', 'unheard_by = ["m1"]', FOR)
         + fault("ring", "3 s", FOR) + fault("bad-network", "1 s", "loss = 0.2", FOR),
+    ),
+    "people": (
+        {"submit": "submit m0", "pause-job": "pause-job m1", "retry-job": "retry-job m2", "inject": "inject m0",
+         "results": "results m3", "set-host": "set-host m2", "cancel-job": "cancel-job m1",
+         "delete-job": "delete-job m3"},
+        fault("submit", "1 s", 'who = ["m0"]', 'job = "b"', "pages = 4")
+        + fault("pause-job", "2 s", 'who = ["m1"]', FOR)
+        + fault("retry-job", "3 s", 'who = ["m2"]') + fault("inject", "2 s", 'who = ["m0"]', "pages = 2")
+        + fault("results", "5 s", 'who = ["m3"]') + fault("set-host", "1 s", 'who = ["m2"]', "host = 1", FOR)
+        + fault("cancel-job", "4 s", 'who = ["m1"]', 'job = "b"')
+        + fault("delete-job", "6 s", 'who = ["m3"]', 'job = "b"'),
     ),
 }  # fmt: skip
 

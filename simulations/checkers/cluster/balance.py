@@ -10,12 +10,16 @@ from collections import Counter
 from collections.abc import Iterator
 from math import sqrt
 
+from p2pcrawl.model.cluster.placement import RingName
+
 from ...play.evidence import Evidence
 
 DEVIATIONS = 5.0
 
 
 def check(evidence: Evidence) -> Iterator[str]:
+    if evidence.options.ring != RingName.RENDEZVOUS:
+        return
     for table in evidence.tables:
         buckets, whole = len(table.owners), sum(table.weights.values())
         served = Counter(table.owners)

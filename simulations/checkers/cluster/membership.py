@@ -61,9 +61,15 @@ def _bound_s(evidence: Evidence, gone_s: float) -> float:
     left asks everybody itself: two rounds at most lie between its last answer and the next question.
     """
     masters = len(evidence.names)
-    bound_s = NOTICE_S * max(1.0, log10(max(1, masters)))
+    bound_s = notice_s(masters, masters)
     there = {p.name for p in evidence.presences if p.began_s < gone_s and gone_s + bound_s <= p.ended_s}
-    if 2 * len(there) > masters:
+    return notice_s(masters, len(there))
+
+
+def notice_s(masters: int, there: int) -> float:
+    """Returns how long it may take so many of the masters, which are there, to miss the others."""
+    bound_s = NOTICE_S * max(1.0, log10(max(1, masters)))
+    if 2 * there > masters:
         return bound_s
     return max(bound_s, SUSPICION_S + DOUBT_S * (2 * (masters - 2) + 1))
 

@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from p2pcrawl.model.cluster.placement import RingName
+
 from ...observe.tables import Table
 from ...play.evidence import Evidence
 
 
 def check(evidence: Evidence) -> Iterator[str]:
+    if evidence.options.ring != RingName.RENDEZVOUS:
+        return
+
     def name(member: str) -> str:
         return evidence.names.get(member, member)
 

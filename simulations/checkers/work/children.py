@@ -25,7 +25,7 @@ def check(evidence: Evidence) -> Iterator[str]:
         told_elsewhere = _of_unfinished(now, children)
         missing, fewer = [], []
         for page in _to_look_at(now, children, known_safe):
-            links = [link for link in children[page] if link not in told_elsewhere]
+            links = [link for link in children[page] if link not in told_elsewhere and not evidence.is_destroyed(link)]
             if away := [link for link in links if link not in now.held and link not in now.spooled]:
                 missing.append(f"{names[page]} is done, and {listed(sorted(names[link] for link in away))}")
                 continue

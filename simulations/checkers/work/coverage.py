@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.outcome import Drop
 
-from ...observe.folders import DONE, DROPPED, FAILED, QUEUED, Record
+from ...observe.folders import DONE, DROPPED, FAILED, QUEUED, Record, print_of
 from ...play.evidence import Evidence, listed, told
-from ...world.web import NOWHERE, Kind, Page, Web
+from ...world.web import NOWHERE, Kind, Page, Robots, Web
 
 TRIES = 3
 """So often a page is asked for that does not answer, by default, before it is given up."""
@@ -20,9 +20,12 @@ def check(evidence: Evidence) -> Iterator[str]:
     web, records = evidence.web, evidence.phases()
     # What a master gave up on is not held against it here if the web agrees; what it led to is out of reach then.
     given_up = frozenset(url for url, record in records.items() if record.phase == FAILED)
-    reachable = web.reachable(given_up)
+    # So is what a page led to that is gone with all disks that had it.
+    gone = [url for url in web.pages if evidence.is_destroyed(print_of(url))] if evidence.destroyed else []
+    out_of_reach = given_up.union(url for url in gone if url not in records or records[url].phase != DONE)
+    reachable = web.reachable(out_of_reach, evidence.crawl)
 
-    missing = sorted(url for url in reachable if url not in records)
+    missing = sorted(reachable - records.keys() - set(gone))
     if missing:
         yield f"{len(missing)} reachable pages are unknown to all masters: {listed(missing)}"
     waiting = sorted(url for url in reachable if url in records and records[url].phase == QUEUED)
@@ -36,13 +39,15 @@ def _ended_otherwise(evidence: Evidence, records: dict[str, Record]) -> Iterator
     """Yields what ended in another way than the web has it."""
     web = evidence.web
     answered = {visit.url for visit in evidence.pages if visit.answered}
-    vain = Counter(visit.url for visit in evidence.pages if not visit.answered)
+    # Whoever reads a robots.txt reads it for all jobs.
+    vain = Counter(v.url for v in (*evidence.pages, *evidence.robots) if not v.answered)
     for url, record in records.items():
         if record.phase == QUEUED:
             continue
         page = web.pages[url]
         wanted, reason = _wanted(web, page)
-        excuse = record.phase == FAILED and (_is_lost(record) or _is_tried(record, vain[url]))
+        tried = _is_tried(record, vain[url]) or vain[f"http://{page.host}/robots.txt"] >= TRIES
+        excuse = record.phase == FAILED and (_is_lost(record) or tried)
         if record.phase != wanted and not excuse:
             yield f"{url} ({page.kind.value}) is {told(record)}"
         elif record.phase == DROPPED and record.reason != reason:
@@ -72,8 +77,10 @@ def _wanted(web: Web, page: Page) -> tuple[int, str]:
         return DROPPED, Drop.PRIVATE_NETWORK
     if host.dead:
         return FAILED, ""
+    if host.robots is Robots.DOWN:
+        return FAILED, ""
     if page.kind is Kind.FORBIDDEN:
-        return DROPPED, Drop.ROBOTS
+        return (DROPPED, Drop.ROBOTS) if web.forbids(page) else (DONE, "")
     return DONE if web.opens(page) else FAILED, ""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ...observe.incidents import excused
 from ...play.evidence import Evidence
+from ...world.web import Kind
 
 
 def check(evidence: Evidence) -> Iterator[str]:
@@ -14,9 +15,12 @@ def check(evidence: Evidence) -> Iterator[str]:
     asked = Counter(visit.url for visit in visits)
     # What was cut off in the middle is a try by policy in the web's eyes, and a lease without a report in the master's.
     retried = Counter(visit.url for visit in visits if not visit.answered)
+    # What failed is fetched anew when somebody asks for that, though it was answered.
+    anew = len(evidence.asked_anew())
     lost = excused(evidence.incidents, visits)
     for url, times in sorted(asked.items()):
-        allowed = 1 + retried[url] + lost[url]
+        page = evidence.web.pages.get(url)
+        allowed = 1 + retried[url] + lost[url] + (anew if page is not None and page.kind is Kind.MISSING else 0)
         if times > allowed:
             who = ", ".join(f"{v.node} at {v.began_s:.2f} s ({v.failure or v.status})" for v in visits if v.url == url)
             yield f"{url} was asked for {times} times, {allowed} are accounted for: {who}"

@@ -9,23 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf
 
-from ...play.evidence import Evidence
+from p2pcrawl.core.control import FINISHED, INCOMPLETE
 
-FINISHED = "finished"
+from ...play.evidence import Evidence
 
 
 def check(evidence: Evidence) -> Iterator[str]:
     if not evidence.ended:
         yield f"the job has not ended after {evidence.looked_s:g} s"
-    # No scenario takes more away than the copies make up for.
-    for state in sorted(set(evidence.states.values()) - {FINISHED}):
+    # What is gone with all disks that had it is told for good.
+    right = {FINISHED, INCOMPLETE} if evidence.destroyed else {FINISHED}
+    for state in sorted(set(evidence.states.values()) - right):
         names = [name for name, each in evidence.states.items() if each == state]
         yield f"the job is {state} at {', '.join(names)}"
     yield from evidence.overlooked
     for moment, who, is_last_word in evidence.claims:
         # Whoever puts URLs into it lets it go on.
         until = min((began for began, ended in evidence.injections if ended >= moment), default=inf)
-        later = [visit for visit in evidence.web.visits if moment < visit.began_s <= until]
+        later = [v for v in evidence.web.visits if v.job == evidence.label and moment < v.began_s <= until]
         if is_last_word and later:
             first = later[0]
             yield (

@@ -12,7 +12,7 @@ from p2pcrawl.model.timings import TIMINGS
 from ...observe.incidents import PAUSE, Incident
 from ...play.evidence import Evidence, HostChange
 from ...world.liars import FAREWELL
-from ...world.web import DELAY_S, Host, Visit
+from ...world.web import Host, Visit
 
 TELLING_S = 2.0
 """A master that lives for so long after an answer has told the others what the host asks for."""
@@ -33,7 +33,8 @@ def check(evidence: Evidence) -> Iterator[str]:
     # Beyond a partition somebody else holds itself the owner; until both act in one view each keeps its own pace.
     split = [(i.began_s, i.agreed_s) for i in evidence.incidents if i.everywhere and not evidence.majority]
     for host, visits in by_host.items():
-        patience = _Patience.of(evidence.web.hosts.get(host), [c for c in evidence.changes if c.host == host])
+        said = [change for change in evidence.changes if change.host == host]
+        patience = _Patience.of(evidence.web.hosts.get(host), evidence.options.delay_s, said)
         for visit in sorted(visits, key=lambda v: v.began_s):
             if not any(began_s <= visit.began_s <= agreed_s for began_s, agreed_s in split):
                 yield from patience.broken_by(visit)
@@ -63,12 +64,13 @@ class _Patience:
     """What people said of it."""
 
     @classmethod
-    def of(cls, host: Host | None, changes: Sequence[HostChange] = ()) -> _Patience:
+    def of(cls, host: Host | None, usual_s: float, changes: Sequence[HostChange] = ()) -> _Patience:
         """Returns the patience that a host is due; links may lead to hosts that there are not."""
         if host is not None and host.private:
             # A private host that a start URL names is the user's own, and asked for many pages at a time.
             return cls(0.0, host.delay_s, IN_HAND_S, changes=changes)
-        return cls(DELAY_S, host.delay_s if host is not None else 0.0, 0.0, changes=changes)
+        wanted_s = host.delay_s if host is not None else 0.0
+        return cls(usual_s, wanted_s, 0.0 if usual_s else IN_HAND_S, changes=changes)
 
     def broken_by(self, visit: Visit) -> Iterator[str]:
         """Yields what is wrong with a visit that begins now."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...play.evidence import Evidence, listed
-from ...world.web import Kind
 
 
 def check(evidence: Evidence) -> Iterator[str]:
@@ -22,8 +21,6 @@ def check(evidence: Evidence) -> Iterator[str]:
             early.append(f"{visit.url} by {visit.node} at {moment:.2f} s")
     if early:
         yield f"{len(early)} requests were made before their host's robots.txt was known: {listed(early)}"
-    forbidden = sorted(
-        {v.url for v in evidence.pages if v.url in web.pages and web.pages[v.url].kind is Kind.FORBIDDEN}
-    )
+    forbidden = sorted({v.url for v in web.visits if v.url in web.pages and web.forbids(web.pages[v.url])})
     if forbidden:
         yield f"{len(forbidden)} pages were asked for that robots.txt forbids: {listed(forbidden)}"

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from ..making.mutant import Mutant
-from .cluster import of_handover, of_majority, of_membership, of_overlay, of_ownership, of_standings, of_takeover
-from .rows import of_copies, of_frontier, of_keeping
-from .work import of_delivery, of_ends, of_hosts, of_jobs, of_links, of_sessions, of_slaves
+from .cluster import (
+    of_handover,
+    of_majority,
+    of_membership,
+    of_overlay,
+    of_ownership,
+    of_standings,
+    of_states,
+    of_takeover,
+)
+from .rows import of_copies, of_disks, of_frontier, of_keeping
+from .work import of_bench, of_delivery, of_ends, of_hosts, of_jobs, of_links, of_parts, of_sessions, of_slaves
 
 _AREAS: tuple[tuple[Mutant, ...], ...] = (
     of_handover.MUTANTS,
@@ -14,15 +23,19 @@ _AREAS: tuple[tuple[Mutant, ...], ...] = (
     of_overlay.MUTANTS,
     of_ownership.MUTANTS,
     of_standings.MUTANTS,
+    of_states.MUTANTS,
     of_takeover.MUTANTS,
     of_copies.MUTANTS,
+    of_disks.MUTANTS,
     of_frontier.MUTANTS,
     of_keeping.MUTANTS,
+    of_bench.MUTANTS,
     of_delivery.MUTANTS,
     of_ends.MUTANTS,
     of_hosts.MUTANTS,
     of_jobs.MUTANTS,
     of_links.MUTANTS,
+    of_parts.MUTANTS,
     of_sessions.MUTANTS,
     of_slaves.MUTANTS,
 )

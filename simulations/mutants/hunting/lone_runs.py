@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -19,10 +20,21 @@ from .hunt import ENDED, HUNG, Amiss, Hunt, Run
 
 HANG_S = 300.0
 """Real seconds for one run: seeds of the swarm take a few of them, the longest about fifty."""
+PARKED_MAX = 16
+"""Hunts that wait for a run which another one has begun."""
+_FORK = multiprocessing.get_context("fork")
+"""A run's process begins with all that is imported and compiled here: that takes longer than many a run."""
 
 
-Work = Callable[[Run], dict[str, str]]
-"""Runs a seed and returns what is amiss, by checker."""
+class Found(NamedTuple):
+    """The findings of one run, by its own process."""
+
+    said: dict[str, str]
+    reached: frozenset[str] | None = None
+
+
+Work = Callable[[Run], Found]
+"""Runs a seed and returns what is amiss, by checker, and which mutants' places it came to."""
 
 
 class _Lone(NamedTuple):
@@ -38,10 +50,15 @@ def hunted(hunts: Iterable[Hunt], jobs: int, work: Work, hang_s: float = HANG_S)
     """
     waiting = iter(hunts)
     running: dict[Connection, _Lone] = {}
+    going: deque[Hunt] = deque()
+    parked: list[Hunt] = []
     try:
         while True:
-            while len(running) < jobs and (hunt := next(waiting, None)) is not None:
-                yield from _go_on(hunt, work, running)
+            while len(running) < jobs and len(parked) < PARKED_MAX:
+                hunt = going.popleft() if going else next(waiting, None)
+                if hunt is None:
+                    break
+                yield from _go_on(hunt, work, running, parked)
             if not running:
                 return
             soonest_s = min(lone.began_s for lone in running.values()) + hang_s
@@ -50,41 +67,45 @@ def hunted(hunts: Iterable[Hunt], jobs: int, work: Work, hang_s: float = HANG_S)
                 lone = running[here]
                 took_s = time.monotonic() - lone.began_s
                 if here in ready:
-                    said = _heard(here)
+                    found = _heard(here)
                 elif took_s >= hang_s:
-                    said = {HUNG: f"it is not over after {hang_s:.0f} s"}
+                    found = Found({HUNG: f"it is not over after {hang_s:.0f} s"})
                 else:
                     continue
                 end_all([lone.process])
                 here.close()
                 del running[here]
-                lone.hunt.take(lone.run, Amiss(said, took_s))
-                yield from _go_on(lone.hunt, work, running)
+                lone.hunt.take(lone.run, Amiss(found.said, took_s, found.reached))
+                going += [lone.hunt, *parked]
+                parked.clear()
     finally:
         end_all([lone.process for lone in running.values()])
         for here in running:
             here.close()
 
 
-def _go_on(hunt: Hunt, work: Work, running: dict[Connection, _Lone]) -> Iterator[Hunt]:
-    """Begins the next run of a hunt; yields it when there is none."""
+def _go_on(hunt: Hunt, work: Work, running: dict[Connection, _Lone], parked: list[Hunt]) -> Iterator[Hunt]:
+    """Begins the next run of a hunt; yields it when there is none, and parks it when another makes the same run."""
     run = hunt.next_run()
     if run is None:
         yield hunt
         return
-    here, there = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.Process(target=_tell, args=(work, run, there), daemon=True)
+    if any(lone.run == run for lone in running.values()):
+        parked.append(hunt)
+        return
+    here, there = _FORK.Pipe(duplex=False)
+    process = _FORK.Process(target=_tell, args=(work, run, there), daemon=True)
     process.start()
     there.close()
     running[here] = _Lone(hunt, run, process, time.monotonic())
 
 
-def _heard(here: Connection) -> dict[str, str]:
+def _heard(here: Connection) -> Found:
     try:
-        said: dict[str, str] = here.recv()
+        found: Found = here.recv()
     except EOFError:
-        return {ENDED: "its process ended without a word"}
-    return said
+        return Found({ENDED: "its process ended without a word"})
+    return found
 
 
 def _tell(work: Work, run: Run, there: Connection) -> None:

@@ -57,15 +57,15 @@ def edit_of(mutant: Mutant) -> Edit:
     home, _, path = mutant.where.partition(":")
     try:
         source = source_of(home)
-        node = _node(source.tree, path)
+        node = node_of(source.tree, path)
         first, last = source.span(node)
     except LookupError:
         raise NotApplicable(f"{mutant.name}: there is no {mutant.where}") from None
     text = source.text[first:last]
     if text.count(mutant.old) != 1:
         raise NotApplicable(f"{mutant.name}: {mutant.old!r} occurs {text.count(mutant.old)} times in {mutant.where}")
-    outermost = _outermost(source.tree, path)
-    begin, end = source.span(_node(source.tree, outermost), decorators=True)
+    outermost = outermost_of(source.tree, path)
+    begin, end = source.span(node_of(source.tree, outermost), decorators=True)
     edited = source.text[begin:first] + text.replace(mutant.old, mutant.new) + source.text[last:end]
     function, sound = running(home, outermost)
     try:
@@ -98,12 +98,12 @@ class Source:
 
     def compiled(self, path: str, text: str) -> CodeType:
         """Compiles the text of a function that lies in no other, and returns its code. Raises SyntaxError."""
-        node, homes = _node(self.tree, path), _classes(self.tree, path)
+        node, homes = node_of(self.tree, path), _classes(self.tree, path)
         # Classes without anything else: they give a method its name, and what it needs for super().
         heads = [f"{' ' * home.col_offset}class {home.name}:\n" for home in homes]
         whole = "\n" * (_first_line(node) - 1 - len(heads)) + "".join(heads) + text
         code = compile(whole, self._name, "exec", flags=self._flags, dont_inherit=True)
-        return next(each for each in _codes_in(code) if each.co_firstlineno == _first_line(node))
+        return next(each for each in codes_in(code) if each.co_firstlineno == _first_line(node))
 
 
 @cache
@@ -115,7 +115,7 @@ def source_of(home: str) -> Source:
         raise LookupError(home) from None
 
 
-def _node(tree: ast.Module, path: str) -> _Function:
+def node_of(tree: ast.Module, path: str) -> _Function:
     """Finds a function by its path. Raises LookupError."""
     node: ast.AST = tree
     for name in path.split("."):
@@ -139,7 +139,7 @@ def _classes(tree: ast.Module, path: str) -> list[ast.ClassDef]:
     return found
 
 
-def _outermost(tree: ast.Module, path: str) -> str:
+def outermost_of(tree: ast.Module, path: str) -> str:
     """Returns the path of the function that a function lies in, or its own."""
     names = path.split(".")
     return next(
@@ -151,7 +151,7 @@ def _outermost(tree: ast.Module, path: str) -> str:
 
 def _is_function(tree: ast.Module, path: str) -> bool:
     try:
-        _node(tree, path)
+        node_of(tree, path)
     except LookupError:
         return False
     return True
@@ -174,12 +174,12 @@ def _first_line(node: _Function) -> int:
     return min(each.lineno for each in (node, *node.decorator_list))
 
 
-def _codes_in(code: CodeType) -> Iterator[CodeType]:
+def codes_in(code: CodeType) -> Iterator[CodeType]:
     """Yields all code that is defined within this one, the outer before the inner."""
     for each in code.co_consts:
         if isinstance(each, CodeType):
             yield each
-            yield from _codes_in(each)
+            yield from codes_in(each)
 
 
 @cache

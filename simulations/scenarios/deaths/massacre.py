@@ -8,6 +8,8 @@ from ...play.stage import Stage
 
 async def faults(stage: Stage) -> None:
     await stage.progress(0.1 + 0.5 * stage.random.random())
+    # What is aimed besides may have taken a disk, or somebody who has what it had.
+    await stage.until(lambda: stage.unharmed)
     stage.bury(stage.some(min(stage.options.replicas - 1, len(stage.up) - 1)))
 
 

@@ -10,6 +10,7 @@ async def faults(stage: Stage) -> None:
     for share in (0.2, 0.4, 0.6):
         await stage.progress(share)
         await stage.sync()
+        await stage.until(lambda: stage.unharmed)
         hit = stage.some(min(stage.options.replicas - 1, len(stage.up) - 1))
         stage.wipe(hit)
         await stage.pause(5.0)

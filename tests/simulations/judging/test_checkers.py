@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import replace
 from math import inf
+from typing import Any
 
 import pytest
 
 from simulations.checkers import CHECKERS, Evidence, violations
+from simulations.observe.alarms import Alarm
 from simulations.observe.folders import DONE, DROPPED, FAILED, PHASES, QUEUED, Copy, Folder, Record, print_of
 from simulations.observe.incidents import LEAVE, PAUSE, Incident
 from simulations.observe.inventory import Held, Inventory
 from simulations.observe.loads import Peak
+from simulations.observe.losses import Reach, Said, Telling
 from simulations.observe.sightings import Presence, Sighting
 from simulations.observe.tables import Table
-from simulations.play.evidence import Remains, SinkFound
+from simulations.play.evidence import Asked, Remains, SinkFound
+from simulations.play.healing import IDLE, SESSION, THIN, UNSERVED, VIEWS, Ailment
 from simulations.play.options import Options
 from simulations.play.spiders import SEEN
 from simulations.world.liars import FAREWELL
@@ -191,6 +196,11 @@ def lose_an_item_on_its_way_to_a_sink(evidence: Evidence) -> None:
 
 def bring_an_item_twice(evidence: Evidence) -> None:
     sink_with(evidence)
+    evidence.sinks["db"].items[max(evidence.items)] = 2
+
+
+def bring_an_item_twice_into_parts(evidence: Evidence) -> None:
+    sink_with(evidence, parts=True)
     evidence.sinks["db"].items[max(evidence.items)] = 2
 
 
@@ -374,6 +384,103 @@ def bring_a_deleted_job_back(evidence: Evidence) -> None:
     evidence.remains.append(Remains(7, "m0", "finished", {}))
 
 
+def tell_an_item_twice(evidence: Evidence) -> None:
+    item = {"url": next(iter(evidence.items))}
+    evidence.asked.append(Asked(200.0, 201.0, "m0", "results", {"job": 1}, [item, item], ""))
+
+
+def tell_an_item_of_a_page_that_comes_later(evidence: Evidence) -> None:
+    item = {"url": next(iter(evidence.items))}
+    evidence.asked.append(Asked(0.0, 0.1, "m0", "results", {"job": 1}, [item], ""))
+
+
+def promise_what_is_not_stored(evidence: Evidence) -> None:
+    evidence.found["acknowledged"] = ["at 1.000 s m0 settled a link, and it was with m0 only"]
+
+
+def let_go_of_what_nobody_has(evidence: Evidence) -> None:
+    evidence.found["handovers"] = ["at 1.000 s m1 dropped its copy of a page, which is with nobody besides"]
+
+
+def finish_with_a_page_queued(evidence: Evidence) -> None:
+    evidence.found["endings"] = ["at 1.000 s m1 has the job finished while a page is queued on the disk of m0"]
+
+
+def ask_what_was_let_go_of(evidence: Evidence) -> None:
+    evidence.found["permissions"] = ["m0 asked for a page at 1.000 s, and had let go of its host's bucket"]
+
+
+def log_an_error(evidence: Evidence) -> None:
+    evidence.alarms.append(Alarm(5.0, "m0", "upkeep: the patrol failed: KeyError('m1')", "KeyError"))
+
+
+def ailment(what: str, began_s: float, ended_s: float, *, there: int = 2) -> Ailment:
+    """What was amiss in a calm that began at 100 s."""
+    return Ailment(what, "", 100.0, began_s, ended_s, 2, there)
+
+
+def leave_a_bucket_to_nobody(evidence: Evidence) -> None:
+    evidence.ailments.append(ailment(UNSERVED, 100.0, 160.0))
+
+
+def keep_a_session_of_a_dead_slave(evidence: Evidence) -> None:
+    evidence.ailments.append(ailment(SESSION, 100.0, 130.0))
+
+
+def ask_for_nothing_and_go_on(evidence: Evidence) -> None:
+    evidence.ailments.append(ailment(IDLE, 100.0, 200.0))
+
+
+LOST = 7
+"""A bucket."""
+
+
+def loss(evidence: Evidence, named: tuple[int, ...] = (LOST,), missing: tuple[str, ...] = ("b",), **more: Any) -> None:
+    """Lets a bucket lack something that was settled, while m1 is away, and m0 say this of it."""
+    end = {"incomplete": [LOST], "missing": ["b"], "final": False, **more}
+    reach = Reach(200.0, frozenset({"b"}), {LOST: LAST}, frozenset({LOST}), frozenset({LOST}))
+    said = Said("incomplete", named, missing, json.dumps(end).encode())
+    evidence.tellings.append(Telling(reach, {"m0": said}, {LOST: 100.0}, 90.0, 110.0, {"m0": 120.0}))
+
+
+def name_no_bucket_that_lacks_something(evidence: Evidence) -> None:
+    loss(evidence, named=())
+
+
+def name_a_bucket_that_lacks_nothing(evidence: Evidence) -> None:
+    loss(evidence, named=(LOST, LOST + 1), incomplete=[LOST, LOST + 1])
+
+
+def miss_another_master(evidence: Evidence) -> None:
+    loss(evidence, missing=("a",))
+
+
+def sign_for_other_buckets(evidence: Evidence) -> None:
+    loss(evidence, incomplete=[LOST + 1])
+
+
+def call_an_end_final_without_what_is_lost(evidence: Evidence) -> None:
+    loss(evidence, final=True)
+
+
+def call_it_finished(evidence: Evidence) -> None:
+    loss(evidence)
+    (telling,) = evidence.tellings
+    said = telling.said["m0"]._replace(state="finished")
+    evidence.tellings[:] = [telling._replace(said={"m0": said}, rest_s=0.0)]
+
+
+def answer_otherwise_than_it_is_signed(evidence: Evidence) -> None:
+    loss(evidence)
+    (telling,) = evidence.tellings
+    answer = {"state": "incomplete", "not_whole": [], "away": {"b": 90.0}}
+    evidence.tellings[:] = [telling._replace(answers={"m0": answer})]
+
+
+def vote_twice(evidence: Evidence) -> None:
+    evidence.found["ballots"] = ["at 1.000 s m1 voted in ballot (1, 'a') after (2, 'b')"]
+
+
 FAULTS = {
     drop_a_page_for_its_network: "coverage",
     drop_a_forbidden_page_for_its_network: "coverage",
@@ -392,8 +499,11 @@ FAULTS = {
     leave_a_copy_behind: "copies",
     lose_an_item: "items",
     double_an_item: "items",
+    tell_an_item_twice: "answers",
+    tell_an_item_of_a_page_that_comes_later: "answers",
     lose_an_item_on_its_way_to_a_sink: "delivered",
     bring_an_item_twice: "delivered",
+    bring_an_item_twice_into_parts: "delivered",
     bring_what_nobody_found: "delivered",
     store_what_was_refused: "delivered",
     let_an_item_wait_for_ever: "delivered",
@@ -409,6 +519,13 @@ FAULTS = {
     keep_a_page_twice: "conservation",
     go_on_after_the_end: "finish",
     certify_what_is_not: "statements",
+    name_no_bucket_that_lacks_something: "told",
+    name_a_bucket_that_lacks_nothing: "told",
+    miss_another_master: "told",
+    sign_for_other_buckets: "told",
+    call_an_end_final_without_what_is_lost: "told",
+    call_it_finished: "told",
+    answer_otherwise_than_it_is_signed: "told",
     answer_what_is_not: "statements",
     count_more_requests_than_were_made: "statements",
     call_an_incomplete_end_final: "statements",
@@ -424,7 +541,32 @@ FAULTS = {
     serve_one_bucket_twice: "ownership",
     grant_in_two_parts: "parts",
     raise_what_nobody_catches: "quiet",
+    log_an_error: "quiet",
+    leave_a_bucket_to_nobody: "healing",
+    keep_a_session_of_a_dead_slave: "healing",
+    ask_for_nothing_and_go_on: "healing",
+    promise_what_is_not_stored: "acknowledged",
+    let_go_of_what_nobody_has: "handovers",
+    finish_with_a_page_queued: "endings",
+    ask_what_was_let_go_of: "permissions",
+    vote_twice: "ballots",
 }
+
+
+def test_loss_that_is_told_as_it_is_is_no_violation() -> None:
+    evidence = flawless()
+
+    loss(evidence)
+
+    assert violations(evidence) == []
+
+
+def test_page_may_be_gone_with_all_disks_that_had_its_bucket() -> None:
+    evidence = replace(flawless(), bucket_of={LAST: LOST})
+    forget_a_link(evidence)
+
+    assert {violation.checker for violation in violations(evidence)}
+    assert violations(replace(evidence, destroyed=frozenset({LOST}))) == []
 
 
 def test_a_flawless_run_has_no_violations() -> None:
@@ -470,6 +612,50 @@ def test_spool_may_be_left_where_fewer_masters_are_than_copies_and_more_than_one
         del evidence.folders[name]
 
     assert any(violation.checker == "bounds" for violation in violations(evidence)) is is_amiss
+
+
+@pytest.mark.parametrize(
+    ("what", "began_s", "ended_s", "there", "is_late"),
+    [
+        (UNSERVED, 100.0, 140.0, 2, False),
+        (UNSERVED, 100.0, 160.0, 2, True),
+        (UNSERVED, 100.0, 160.0, 1, False),
+        (VIEWS, 155.0, 160.0, 2, False),
+        (THIN, 140.0, 160.0, 2, False),
+        (THIN, 140.0, 180.0, 2, True),
+        (THIN, 140.0, 180.0, 1, False),
+        (IDLE, 100.0, 165.0, 2, False),
+    ],
+)
+def test_what_is_amiss_has_time_to_be_mended_and_more_where_somebody_has_to_be_missed(
+    what: str, began_s: float, ended_s: float, there: int, is_late: bool
+) -> None:
+    evidence = flawless()
+
+    evidence.ailments.append(ailment(what, began_s, ended_s, there=there))
+
+    assert {violation.checker for violation in violations(evidence)} == ({"healing"} if is_late else set())
+
+
+@pytest.mark.parametrize(
+    ("what", "error", "befell", "when_s", "is_amiss"),
+    [
+        ("full disk", "DiskFullError", "m0", 5.0, False),
+        ("full disk", "DiskFullError", "m1", 5.0, True),
+        ("full disk", "DiskFullError", "m0", 60.0, True),
+        ("I/O error", "StorageError", "m0", 5.0, False),
+        ("I/O error", "KeyError", "m0", 5.0, True),
+    ],
+)
+def test_who_cannot_store_may_say_so_and_nobody_else(
+    what: str, error: str, befell: str, when_s: float, is_amiss: bool
+) -> None:
+    evidence = flawless()
+    evidence.incidents.append(Incident(what, frozenset({befell}), 4.0, 6.0, frozenset()))
+
+    evidence.alarms.append(Alarm(when_s, "m0", "lead: the master failed", error))
+
+    assert {violation.checker for violation in violations(evidence)} == ({"quiet"} if is_amiss else set())
 
 
 def test_link_that_its_finder_keeps_is_not_forgotten() -> None:

@@ -19,7 +19,8 @@ import pytest
 from p2pcrawl.model.errors import ConfigurationError
 from simulations.mutants import Mutant, Slip, mutants
 from simulations.mutants.hunting.hunt import ENDED, HUNG, Amiss, Hunt, Run
-from simulations.mutants.hunting.lone_runs import hunted
+from simulations.mutants.hunting.lone_runs import Found, hunted
+from simulations.mutants.hunting.reach import Reach
 from simulations.mutants.making.edits import NotApplicable, edit_of
 from simulations.scenarios import SCENARIOS
 from simulations.verbs import mutants as verb
@@ -135,14 +136,20 @@ class Toy:
         return cls().size + 100
 
 
+def branching(number: int) -> int:
+    if number < 5:
+        return number + 100
+    return number - 100
+
+
 class Kept:
     @cached_property
     def once(self) -> int:
         return 100
 
 
-def mutant(path: str, old: str = "100", new: str = "200") -> Mutant:
-    return Mutant(name="toy", kind=Slip.EDGE, where=f"{__name__}:{path}", old=old, new=new, harm="It is larger.")
+def mutant(path: str, old: str = "100", new: str = "200", name: str = "toy") -> Mutant:
+    return Mutant(name=name, kind=Slip.EDGE, where=f"{__name__}:{path}", old=old, new=new, harm="It is larger.")
 
 
 def run_to_end(work: Any) -> Any:
@@ -255,15 +262,51 @@ def test_sound_run_of_a_seed_is_made_once_for_all_hunts() -> None:
     assert second.caught_in == 1
 
 
-def work_of_all_sorts(run: Run) -> dict[str, str]:
+def test_seed_that_never_comes_to_the_mutants_place_is_not_run_with_it() -> None:
+    sound: dict[int, Amiss] = {}
+    hunt = Hunt("toy", iter([1, 2, 3]), sound, sound_first=True)
+    runs = []
+
+    while (run := hunt.next_run()) is not None:
+        runs.append(run)
+        hunt.take(run, Amiss({}, 1.0, None if run.mutant else frozenset({"toy"} if run.seed == 2 else ())))
+
+    assert runs == [Run("", 1), Run("", 2), Run("toy", 2), Run("", 3)]
+    assert (hunt.tried, hunt.never_there) == (3, 2)
+
+
+@pytest.mark.parametrize(("number", "there"), [(0, {"in the first branch"}), (7, {"in the second branch", "in both"})])
+def test_run_tells_which_places_it_came_to(number: int, there: set[str]) -> None:
+    first = mutant("branching", "number + 100", "number + 200", name="in the first branch")
+    second = mutant("branching", "number - 100", "number - 200", name="in the second branch")
+    both = mutant("branching", "    return number - 100", "    return 0", name="in both")
+    reach = Reach([first, second, both])
+
+    with reach.noted():
+        branching(number)
+
+    assert reach.reached == there
+
+
+def test_what_is_put_in_between_two_lines_is_reached_from_the_one_before() -> None:
+    last = mutant("branching", "number + 100\n", "number + 100\n    number = 0\n", name="behind")
+    reach = Reach([last])
+
+    with reach.noted():
+        branching(0)
+
+    assert reach.reached == {"behind"}
+
+
+def work_of_all_sorts(run: Run) -> Found:
     match run.mutant:
         case "loops":
             time.sleep(60)
         case "dies":
             os._exit(1)
         case "found":
-            return {"items": "missing"} if run.seed == 2 else {}
-    return {}
+            return Found({"items": "missing"} if run.seed == 2 else {})
+    return Found({})
 
 
 def test_each_run_has_a_process_that_may_hang_or_die() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 from p2pcrawl.frontier.copies.copy_store import CopyStore, SpoolRow
 from p2pcrawl.frontier.database.schema import open_database
 from p2pcrawl.model.crawl.fingerprint import fingerprint, halves
 from p2pcrawl.wire.messages.peer_messages import CopyRow
+from simulations.observe.alarms import listening
 from simulations.observe.folders import DONE, QUEUED, print_of, read_phases, read_rows
 from simulations.observe.inventory import Held, Stock
 from simulations.observe.ledgers import Ledger, Ledgers
@@ -107,3 +109,29 @@ def test_watching_changes_nothing(monkeypatch) -> None:
     monkeypatch.setattr("simulations.observe.sightings.Sightings.look", lambda *_: None)
 
     assert Simulation(options).run().trace == watched.trace
+
+
+# -- alarms and ailments --------------------------------------------------------------------------
+
+
+class Clock:
+    now = 7.0
+
+
+def test_lines_at_error_and_tracebacks_are_heard_and_nothing_else() -> None:
+    log = logging.getLogger("p2pcrawl.test.observing")
+
+    with listening(Clock()) as alarms:
+        log.warning("a slave is silent")
+        log.error("the master failed: %s", OSError("no such disk"))
+        try:
+            raise KeyError("m1")
+        except KeyError:
+            log.warning("it goes on", exc_info=True)
+    log.error("after the end")
+
+    assert [str(alarm) for alarm in alarms.heard] == [
+        "the run logged at 7.00 s: observing: the master failed: no such disk",
+        "the run logged at 7.00 s: observing: it goes on: KeyError('m1')",
+    ]
+    assert [alarm.error for alarm in alarms.heard] == ["OSError", "KeyError"]

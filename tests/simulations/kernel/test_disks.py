@@ -14,8 +14,11 @@ from typing import Any
 
 import pytest
 
+from p2pcrawl.private.secrets import replace_secret
+from simulations.kernel.moments import COMMITS, Moment
 from simulations.world import disks
-from simulations.world.disks import place_for_disks
+from simulations.world.caches import DRAWN, LOST
+from simulations.world.disks import Disk, place_for_disks
 from simulations.world.world import World
 
 
@@ -51,6 +54,110 @@ def test_a_crash_keeps_what_was_committed_and_rolls_back_the_open_transaction(tm
         world.run(scenario())
 
     assert table(path) == [0, 1, 20, 21]
+
+
+async def write_logged(path: Path, rounds: range, synchronous: str = "FULL") -> None:
+    """Commits again and again, several pages each time."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute(f"PRAGMA synchronous={synchronous}")
+    connection.execute("CREATE TABLE IF NOT EXISTS t (number, filling)")
+    for number in rounds:
+        connection.execute("BEGIN")
+        for _ in range(5):
+            connection.execute("INSERT INTO t VALUES (?, ?)", (number, "x" * 3000))
+        connection.execute("COMMIT")
+        await asyncio.sleep(1)
+
+
+def left_by(seed: int, folder: Path, *, power: bool, unsynced: str = DRAWN, synchronous: str = "FULL") -> list[int]:
+    """Tells what is left of six commits, in the middle of the fourth of which the process died, or its machine."""
+    with World(seed) as world:
+        node = world.node("n")
+        disk = Disk(world, folder / "n")
+        node.cache = disk.cache
+        disk.begin()
+        disk.cache.unsynced = unsynced
+        commits = 0
+
+        def strike(moment: Moment) -> None:
+            nonlocal commits
+            commits += moment.phase == COMMITS
+            if commits == 4 and node.up:
+                if power:
+                    node.lose_power()
+                    disk.lose_power()
+                else:
+                    node.crash()
+
+        async def scenario() -> None:
+            world.moments.listen(strike)
+            node.start(write_logged, disk.folder / "data.db", range(6), synchronous)
+            await asyncio.sleep(20)
+
+        world.run(scenario())
+    return table(folder / "n" / "data.db")
+
+
+def test_whoever_dies_in_the_middle_of_a_commit_leaves_all_of_it_or_nothing_and_what_was_before(tmp_path: Path) -> None:
+    before, after = [number for number in range(3) for _ in range(5)], [number for number in range(4) for _ in range(5)]
+
+    crashed = [left_by(seed, tmp_path / f"crash {seed}", power=False) for seed in range(6)]
+    without_power = [left_by(seed, tmp_path / f"power {seed}", power=True) for seed in range(12)]
+    nothing_more = [left_by(seed, tmp_path / f"lost {seed}", power=True, unsynced=LOST) for seed in range(3)]
+
+    assert crashed == [before] * 6
+    assert sorted(without_power, key=len)[:: len(without_power) - 1] == [before, after]
+    assert all(left in (before, after) for left in without_power)
+    assert nothing_more == [before] * 3
+
+
+def test_commits_that_are_not_synced_go_with_the_power_and_not_with_the_process(tmp_path: Path) -> None:
+    before = [number for number in range(3) for _ in range(5)]
+
+    crashed = left_by(1, tmp_path / "crash", power=False, synchronous="NORMAL")
+    without_power = left_by(1, tmp_path / "power", power=True, unsynced=LOST, synchronous="NORMAL")
+
+    assert crashed == before
+    assert len(without_power) < len(before)
+
+
+def left_of_files(seed: int, folder: Path) -> tuple[str | None, str | None, str | None]:
+    """Tells what a loss of power leaves of a file that was replaced in order, of one that was renamed and not synced,
+    and of one that was written over.
+    """
+
+    async def write() -> None:
+        home = folder / "n"
+        for content in ("old", "new and longer"):
+            replace_secret(home / "in order", content.encode())
+            (home / "draft").write_text(content)
+            (home / "draft").rename(home / "renamed")
+            (home / "written").write_text(content)
+            if content == "old":
+                for name in ("renamed", "written"):
+                    with open(home / name) as file:  # noqa: ASYNC230
+                        os.fsync(file.fileno())
+                replace_secret(home / "in order", content.encode())
+
+    with World(seed) as world:
+        node = world.node("n")
+        disk = Disk(world, folder / "n")
+        node.cache = disk.cache
+        disk.begin()
+        world.run(node.start(write))  # type: ignore[arg-type]
+        node.lose_power()
+        disk.lose_power()
+    paths = (folder / "n" / name for name in ("in order", "renamed", "written"))
+    return tuple(path.read_text() if path.exists() else None for path in paths)  # type: ignore[return-value]
+
+
+def test_files_that_were_not_synced_are_what_they_were_or_empty_or_new_after_a_loss_of_power(tmp_path: Path) -> None:
+    left = [left_of_files(seed, tmp_path / str(seed)) for seed in range(20)]
+
+    assert {in_order for in_order, _, _ in left} == {"new and longer"}
+    assert {renamed for _, renamed, _ in left} == {"old", "", "new and longer"}
+    assert {written for _, _, written in left} == {"old", "new and longer"}
 
 
 def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:

@@ -9,6 +9,41 @@ _BUCKETS = "p2pcrawl.master.buckets."
 
 MUTANTS = (
     Mutant(
+        name="forgets-what-came-since",
+        kind=Slip.RACE,
+        where=_HANDOVER + "begin",
+        old="if not still():",
+        new="if not buckets:",
+        harm="A bucket comes back while its rows are made copies: links that were acknowledged since are forgotten.",
+    ),
+    Mutant(
+        name="late-copies-forgotten",
+        kind=Slip.CLEANUP,
+        where="p2pcrawl.core.buckets.ownership:Ownership.given_up",
+        old="        self.states.take(BucketEvent.FOUND, late)\n",
+        new="",
+        harm="A copy that came when its bucket was let go of is not offered, and is dropped.",
+    ),
+    Mutant(
+        name="late-copies-not-offered",
+        kind=Slip.RACE,
+        where="p2pcrawl.master.service:Service._note_late",
+        old="not in (None, sender)}",
+        new="in ()}",
+        harm=(
+            "A copy comes from a former owner when its bucket is let go of: should that one die with its disk, the row "
+            "is where nobody looks, and is dropped."
+        ),
+    ),
+    Mutant(
+        name="copies-of-ours-among-copies",
+        kind=Slip.SIDE,
+        where="p2pcrawl.master.cluster:Cluster.claims",
+        old="return not self.caution.looking and self.ownership.owner(bucket) is None",
+        new="return False",
+        harm="A row for a holder that has become the owner is acknowledged, and is not among what it serves.",
+    ),
+    Mutant(
         name="held-pages-not-open",
         kind=Slip.EARLY,
         where=_HANDOVER + "answer",

@@ -11,8 +11,8 @@ MUTANTS = (
         name="claimed-in-another-view",
         kind=Slip.FENCE,
         where=_TAKEOVER + "let_go",
-        old="claim.view != self._ownership.view or any(",
-        new="any(",
+        old="claim.view != self._ownership.view or not",
+        new="not",
         harm=("A master lets go for one that claims in a view which is not its own: two may serve the bucket."),
     ),
     Mutant(
@@ -28,36 +28,36 @@ MUTANTS = (
         kind=Slip.RACE,
         where=_TAKEOVER + "let_go",
         old=(
-            "        sizes = await self._sizes_of(buckets)\n"
-            "        if self._ownership.generation != generation:\n"
+            "self._ownership.generation != generation or not self._ownership.may_have(claimer, buckets):\n"
             "            return Released(0, False)\n"
+            "        self"
         ),
-        new="        sizes = await self._sizes_of(buckets)\n",
+        new="not self._ownership.may_have(claimer, buckets):\n            return Released(0, False)\n        self",
         harm="Buckets are let go of that have become our own again while their rows were counted.",
     ),
     Mutant(
-        name="let-go-of-the-last-only",
-        kind=Slip.MERGE,
+        name="let-go-without-our-word",
+        kind=Slip.CHECK,
         where=_TAKEOVER + "let_go",
-        old="self._let_go_of.get(claimer, frozenset()) | buckets",
-        new="buckets",
-        harm=("Of two claims of one master only the last may be forgotten: the other's rows stay in two frontiers."),
+        old="        self._ownership.let_go(buckets)\n",
+        new="",
+        harm="What a claimer has taken is never given up here: its rows stay in two frontiers.",
     ),
     Mutant(
-        name="gives-up-what-came-back",
+        name="gives-up-in-a-view-that-is-gone",
         kind=Slip.FENCE,
-        where=_TAKEOVER + "view_changed",
-        old="self._let_go_of[node] = buckets - change.gained",
-        new="self._let_go_of[node] = buckets",
-        harm="A late word of a claimer deletes the rows of a bucket that has come back meanwhile.",
+        where=_TAKEOVER + "_give_up",
+        old="return self._ownership.generation == generation",
+        new="return bool(generation)",
+        harm="A master forgets rows of a bucket that it owns again by now, and what has come into it since.",
     ),
     Mutant(
         name="never-offered-again",
         kind=Slip.CLEANUP,
         where=_TAKEOVER + "view_changed",
-        old="(self._unclaimed - change.gained) | (",
-        new="(",
-        harm="What nobody had taken from us in the view before is never offered to its owner.",
+        old="if not self._admission.knows_jobs and self._holdings.new:",
+        new="if change.lost:",
+        harm="What nobody takes from us by itself is never offered to its owner.",
     ),
     Mutant(
         name="taken-in-another-view",
@@ -70,24 +70,24 @@ MUTANTS = (
     Mutant(
         name="forgets-what-was-not-let-go",
         kind=Slip.CHECK,
-        where=_TAKEOVER + "taken",
-        old="free = released.intersection(taken)",
-        new="free = frozenset(taken)",
+        where="p2pcrawl.core.buckets.ownership:Ownership.promised",
+        old="self.states.those(BucketState.AGREED, BucketState.LET_GO)",
+        new="self.states.those(BucketState.AGREED, BucketState.LET_GO, BucketState.LEFT_OVER)",
         harm="Rows are deleted that came here after the claim which they are said to answer.",
     ),
     Mutant(
         name="not-demoted",
         kind=Slip.EARLY,
-        where=_TAKEOVER + "taken",
-        old="            await self._demote(free)\n",
+        where=_TAKEOVER + "_give_up",
+        old="                await self._demote(free)\n",
         new="",
         harm="Whoever took a bucket has the only copy of it until others are made.",
     ),
     Mutant(
         name="handed-over-still-whole",
         kind=Slip.FENCE,
-        where=_TAKEOVER + "taken",
-        old="        self._ownership.handed_over({bucket: epochs[bucket] for bucket in free})\n",
+        where=_TAKEOVER + "_give_up",
+        old="            self._ownership.handed_over(epochs)\n",
         new="",
         harm=(
             "A former owner takes itself for whole, and what came under the next epoch is not missed when it is lost."
@@ -96,8 +96,8 @@ MUTANTS = (
     Mutant(
         name="handed-over-not-on-disk",
         kind=Slip.EARLY,
-        where=_TAKEOVER + "taken",
-        old="        await self._holdings.note(self._ownership.standings(free))\n",
+        where=_TAKEOVER + "_give_up",
+        old="            await self._holdings.note(self._ownership.standings(epochs))\n",
         new="",
         harm=(
             "After a restart a former owner takes itself for whole, for it has no word of the next epoch on its disk."
@@ -115,7 +115,7 @@ MUTANTS = (
         name="epoch-begins-before-disk",
         kind=Slip.EARLY,
         where=_TAKEOVER + "_begin",
-        old="        await self._holdings.note(self._ownership.standings(ready))\n",
+        old="        await self._holdings.note(self._ownership.standings(begun))\n",
         new="",
         harm=("A new owner that crashes forgets its epoch, and serves under it again what another has served since."),
     ),
@@ -123,8 +123,12 @@ MUTANTS = (
         name="served-though-some-missed-it",
         kind=Slip.QUORUM,
         where=_TAKEOVER + "_begin",
-        old="if not missed:",
-        new="if len(missed) <= len(others) // 2:",
+        old="                    self._claim_from(node)\n                return\n",
+        new=(
+            "                    self._claim_from(node)\n"
+            "                if len(missed) > len(shares) // 2:\n"
+            "                    return\n"
+        ),
         harm=("A bucket is served under an epoch that some have not heard of: they hold themselves for whole."),
     ),
     Mutant(
@@ -132,22 +136,40 @@ MUTANTS = (
         kind=Slip.RACE,
         where=_TAKEOVER + "_begin",
         old=(
-            "told = await asyncio.gather(*(self._announce_served(m.id, ready) for m in others), "
             "return_exceptions=True)\n"
-            "        if self._ownership.generation != generation:\n"
-            "            return\n"
+            "            if self._ownership.generation != generation:\n"
+            "                return\n"
         ),
-        new=(
-            "told = await asyncio.gather(*(self._announce_served(m.id, ready) for m in others), "
-            "return_exceptions=True)\n"
-        ),
+        new="return_exceptions=True)\n",
         harm="What has become another's, while everybody was told that it is ours, is served.",
+    ),
+    Mutant(
+        name="followers-hear-last",
+        kind=Slip.EARLY,
+        where=_TAKEOVER + "_audiences",
+        old="return following, lacking",
+        new="return lacking, following",
+        harm=(
+            "A new owner dies with its disk while it tells of its epoch: those that lack it know of it, who is to "
+            "follow it does not, and an epoch of which there was nothing is taken for lost."
+        ),
+    ),
+    Mutant(
+        name="epoch-told-anew-not-noted",
+        kind=Slip.FENCE,
+        where=_TAKEOVER + "taken",
+        old="for bucket in taken if self._ownership.owner(bucket) == claimer}",
+        new="for bucket in free}",
+        harm=(
+            "One word that gets lost, and the epoch that is served is another one than some have heard of: followers "
+            "do not have it, and whoever lacks it does not know."
+        ),
     ),
     Mutant(
         name="missed-not-asked-again",
         kind=Slip.RETRY,
         where=_TAKEOVER + "_begin",
-        old="            self._ownership.ask_again(member.id, ready)\n",
+        old="                self._ownership.ask_again(missed, epochs)\n",
         new="",
         harm="One word that gets lost, and a bucket is served by nobody until the view changes.",
     ),

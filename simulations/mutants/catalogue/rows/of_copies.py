@@ -155,17 +155,28 @@ MUTANTS = (
     Mutant(
         name="dropped-before-it-is-noted",
         kind=Slip.EARLY,
-        where=_COPIES + "upkeep:Upkeep.drop",
-        old=("            await self._holdings.note(self._ownership.dropped(b for b in free if b not in left_over))\n"),
+        where=_COPIES + "holdings:Holdings.give_up",
+        old="            self._store.set_standings(newer)\n",
         new="",
         harm="Who has dropped its copies says, when it is asked, that it has everything.",
+    ),
+    Mutant(
+        name="dropped-in-two-goes",
+        kind=Slip.RACE,
+        where=_COPIES + "holdings:Holdings.give_up",
+        old="        await self._in_thread(both)\n",
+        new=(
+            "        await self._in_thread(self._store.set_standings, newer)\n"
+            "        await self._in_thread(self._store.drop, buckets)\n"
+        ),
+        harm="Rows that come and are acknowledged between the two, for one that is a holder again, are deleted.",
     ),
     Mutant(
         name="left-over-dropped",
         kind=Slip.SIDE,
         where=_COPIES + "upkeep:Upkeep.drop",
-        old="if b not in left_over))",
-        new="))",
+        old="buckets - left_over if",
+        new="buckets if",
         harm="What only we know of a bucket is held for dropped before its owner has taken it.",
     ),
     Mutant(
@@ -180,9 +191,17 @@ MUTANTS = (
         name="copied-anew-at-once",
         kind=Slip.EDGE,
         where=_COPIES + "upkeep:Upkeep.hold_back",
-        old="if 2 * living < max(",
-        new="if 4 * living < max(",
+        old="if 2 * len(living) < max(",
+        new="if 4 * len(living) < max(",
         harm="When most have vanished for a moment, everything is copied to those that are left.",
+    ),
+    Mutant(
+        name="leavers-are-waited-for",
+        kind=Slip.CHECK,
+        where=_COPIES + "upkeep:Upkeep.hold_back",
+        old="len(those - self._leavers)",
+        new="len(those)",
+        harm="Who leaves with most others waits in vain for copies that nobody makes, and is missing.",
     ),
     Mutant(
         name="served-copies-not-doubted",
@@ -207,6 +226,14 @@ MUTANTS = (
         old="                self.restarted(node)\n",
         new="                pass\n",
         harm="Copies that come after the word to drop them stay for ever.",
+    ),
+    Mutant(
+        name="drops-by-the-next-view",
+        kind=Slip.RACE,
+        where=_COPIES + "excess:Excess._word",
+        old="DropCopies(0, view, ",
+        new="DropCopies(0, self._ownership.view, ",
+        harm="The view changes while others are told: copies are dropped that its holders do not have yet.",
     ),
     Mutant(
         name="moved-surplus-forgotten",

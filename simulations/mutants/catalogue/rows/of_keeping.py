@@ -111,7 +111,7 @@ MUTANTS = (
     Mutant(
         name="lack-at-equal-epoch-lost",
         kind=Slip.EDGE,
-        where=_HELD + "holdings:Holdings.note",
+        where=_HELD + "holdings:Holdings._newer",
         old="s.epoch >= here[b].epoch",
         new="s.epoch > here[b].epoch",
         harm="That a bucket has been dropped is forgotten with a restart, for its epoch is the same.",

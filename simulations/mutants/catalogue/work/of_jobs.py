@@ -18,6 +18,14 @@ MUTANTS = (
         harm="A person is told that a job is paused, which a crash undoes.",
     ),
     Mutant(
+        name="heard-end-not-on-disk",
+        kind=Slip.EARLY,
+        where=_JOBS + "admission:Admission.add",
+        old="            await self._stored()\n",
+        new="            pass\n",
+        harm="A newcomer says that it has heard of a job's end, and takes it for running after a crash.",
+    ),
+    Mutant(
         name="equal-versions-ignored",
         kind=Slip.MERGE,
         where=_JOBS + "admission:Admission._mirror",

@@ -1,0 +1,26 @@
+"""Answers of a running job are true by then: they tell each item once, and none of a page that was not fetched."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from ...play.evidence import Evidence, listed
+
+
+def check(evidence: Evidence) -> Iterator[str]:
+    fetched: dict[tuple[str, str], float] = {}
+    for visit in evidence.web.visits:
+        if visit.answered:
+            key = visit.job, visit.url
+            fetched[key] = min(visit.ended_s, fetched.get(key, visit.ended_s))
+    for asked in evidence.asked:
+        if asked.verb != "results" or asked.answer is None:
+            continue
+        told = Counter(str(item.get("url")) for item in asked.answer)
+        who = f"{asked.who}, asked for the items{f' of job {asked.job}' if asked.job else ''} at {asked.began_s:.2f} s"
+        if twice := sorted(url for url, count in told.items() if count > 1):
+            yield f"{who}, told {len(twice)} of them more than once: {listed(twice)}"
+        early = sorted(url for url in told if fetched.get((asked.job, url), asked.ended_s + 1.0) > asked.ended_s)
+        if early:
+            yield f"{who}, told {len(early)} of pages that had not been fetched: {listed(early)}"

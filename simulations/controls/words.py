@@ -1,0 +1,70 @@
+"""Controls of what masters say: words that are given before what they say is so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from p2pcrawl.core.buckets.ownership import Ownership
+from p2pcrawl.core.buckets.standings import Standing
+from p2pcrawl.core.control import Control as StateOfJob
+from p2pcrawl.master.buckets.handover import Handover
+from p2pcrawl.master.copies.copier import Copier
+from p2pcrawl.master.majority.roll import Roll
+
+from ..play.options import Options
+from .control import LIMIT_S, Control
+from .swaps import swap
+
+
+def _safe_at_once(self: Copier, then: Callable[[], None]) -> None:
+    then()
+
+
+def _nothing_dropped(self: Ownership, buckets: Iterable[int]) -> dict[int, Standing]:
+    return {}
+
+
+def _as_before(self: StateOfJob, state: str, reason: str = "", certificate: bytes = b"") -> StateOfJob:
+    return self._replace(state=state, reason=reason, certificate=certificate)
+
+
+def _nothing_open(self: Handover) -> Iterator[int]:
+    return iter(())
+
+
+async def _not_saved(self: Roll) -> None:
+    self.electorate.changed = False
+
+
+CONTROLS = {
+    "settled-at-once": Control(
+        "links are called settled before their copies have been acknowledged",
+        "acknowledged",
+        Options(masters=3, pages=60, hosts=8, limit_s=LIMIT_S),
+        (swap(Copier.when_safe, _safe_at_once),),
+    ),
+    "dropped-unnoted": Control(
+        "who drops its copies of a bucket says that it has all of it",
+        "handovers",
+        Options(scenario="rolling", masters=3, pages=60, hosts=8, limit_s=LIMIT_S),
+        (swap(Ownership.dropped, _nothing_dropped),),
+    ),
+    "versions-stay": Control(
+        "a job's state changes, and its version does not",
+        "endings",
+        Options(masters=2, pages=30, hosts=4, limit_s=LIMIT_S),
+        (swap(StateOfJob.then, _as_before),),
+    ),
+    "open-let-go": Control(
+        "buckets are let go of while their hosts are being asked",
+        "permissions",
+        Options(scenario="rolling", masters=3, pages=160, hosts=40, limit_s=LIMIT_S),
+        (swap(Handover._open, _nothing_open),),
+    ),
+    "votes-unwritten": Control(
+        "who has voted has it not on its disk",
+        "ballots",
+        Options(scenario="majority", masters=3, pages=40, hosts=6, limit_s=LIMIT_S),
+        (swap(Roll._save, _not_saved),),
+    ),
+}

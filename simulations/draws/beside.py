@@ -1,0 +1,181 @@
+"""The company of a scenario, drawn: other jobs, what people ask for, and faults that are aimed.
+
+All of it is a list of faults and aims, as a plan in a file has them, so that what does not matter to a failure can be
+taken away.
+"""
+
+from __future__ import annotations
+
+from math import exp, log
+from random import Random
+from typing import Final
+
+from ..kernel.moments import CAME, COMES, COMMITS, COMMITTED, LEAVES, LEFT
+from ..play.aims import BOTH, NODE, PEER, Aim
+from ..play.faults import Fault
+from ..play.options import KEYS, Options
+
+AIMS: Final = (1, 3)
+VERBS: Final = (2, 5)
+WHOLE_MAX: Final = 120
+"""Pages of a web that another job crawls as a whole."""
+SOME: Final = (4, 12)
+"""Pages of another job that crawls some."""
+FOR_S: Final = (0.3, 2.0, 5.0, 9.0, 15.0)
+RESTS_S: Final = (0.5, 4.0, 12.0)
+DELAYS_S: Final = (0.0, 2.0, 4.0)
+"""Of hosts that people change; 0 lets them rest."""
+UNAIMED: Final = frozenset({"alone", "newcomers", "clearing", "inject"})
+"""Scenarios that count on nothing else happening, or lose disks that nothing else may be lost with."""
+KEEPS_DISKS: Final = frozenset({"majority", "massacre", "wiped", "swarm", "aimed"})
+"""Scenarios in which disks are lost already: aims take no more of them."""
+
+_MESSAGE, _STORE = (LEAVES, LEFT, COMES, CAME), (COMMITS, COMMITTED)
+KINDS: Final[dict[str, tuple[tuple[str, ...], int]]] = {
+    "Adopted": (_MESSAGE, 3),
+    "AskElectorate": (_MESSAGE, 3),
+    "Borrow": (_MESSAGE, 12),
+    "Bye": (_MESSAGE, 2),
+    "CallIn": (_MESSAGE, 3),
+    "CalledIn": (_MESSAGE, 3),
+    "Claim": (_MESSAGE, 37),
+    "CloseJob": (_MESSAGE, 4),
+    "Copied": (_MESSAGE, 300),
+    "Copy": (_MESSAGE, 300),
+    "Delivered": (_MESSAGE, 12),
+    "Discover": (_MESSAGE, 52),
+    "DropCopies": (_MESSAGE, 50),
+    "Elected": (_MESSAGE, 3),
+    "Grant": (_MESSAGE, 100),
+    "Halt": (_MESSAGE, 2),
+    "HostsOrdered": (_MESSAGE, 3),
+    "JobClosing": (_MESSAGE, 4),
+    "Leaving": (_MESSAGE, 2),
+    "Lent": (_MESSAGE, 12),
+    "ListKeys": (_MESSAGE, 7),
+    "Marked": (_MESSAGE, 12),
+    "Merge": (_MESSAGE, 5),
+    "Offer": (_MESSAGE, 11),
+    "OrderHosts": (_MESSAGE, 3),
+    "Orphans": (_MESSAGE, 3),
+    "Pull": (_MESSAGE, 20),
+    "PullCopies": (_MESSAGE, 26),
+    "PullKeys": (_MESSAGE, 5),
+    "Pulled": (_MESSAGE, 20),
+    "PulledCopies": (_MESSAGE, 26),
+    "Released": (_MESSAGE, 37),
+    "Repaid": (_MESSAGE, 12),
+    "Repay": (_MESSAGE, 12),
+    "Report": (_MESSAGE, 102),
+    "ReportsDurable": (_MESSAGE, 102),
+    "Settled": (_MESSAGE, 51),
+    "Store.commit": (_STORE, 284),
+    "CopyStore.put": (_STORE, 300),
+    "CopyStore.spool": (_STORE, 5),
+    "Synced": (_MESSAGE, 25),
+    "Taken": (_MESSAGE, 22),
+    "Voted": (_MESSAGE, 3),
+    "Whole": (_MESSAGE, 83),
+}
+"""The kinds of moments that are aimed at, and about how many of each come in a run where there are any: loans come with
+another key than the host, votes with a majority, batches with sinks, orphans with slaves on machines of their own."""
+_NEEDS: Final[dict[str, frozenset[str]]] = {
+    "loans": frozenset({"Borrow", "Lent", "Repay", "Repaid"}),
+    "sinks": frozenset({"Delivered", "Marked"}),
+    "majority": frozenset({"AskElectorate", "Elected", "Voted", "Halt", "CallIn", "CalledIn"}),
+    "slaves": frozenset({"Orphans", "Adopted", "Bye"}),
+}
+
+
+def drawn_beside(options: Options) -> tuple[Fault | Aim, ...]:
+    """Draws what happens besides, as far as the options say that anything does."""
+    drawn: list[Fault | Aim] = []
+    if "jobs" in options.draws:
+        drawn += drawn_jobs(options)
+    if "verbs" in options.draws:
+        drawn += drawn_verbs(options)
+    if "aims" in options.draws and options.scenario not in UNAIMED:
+        drawn += drawn_aims(options)
+    return tuple(drawn)
+
+
+def drawn_jobs(options: Options) -> list[Fault]:
+    """Draws one or two other jobs, and what becomes of them."""
+    dice = Random(f"{options.seed}/jobs")
+    made: list[Fault] = []
+    for label in ("b", "c")[: dice.choice((1, 1, 2))]:
+        whole = options.pages <= WHOLE_MAX and dice.random() < 0.4
+        change = {"job": label, "key": dice.choice(KEYS), "pages": 0 if whole else dice.randint(*SOME)}
+        began = round(dice.uniform(0.0, 0.6), 2)
+        made.append(_said(dice, options, "submit", began, change, f"job {label}"))
+        for turn in range(dice.choice((0, 1, 2))):
+            do = dice.choice(("pause-job", "results", "results", "inject", "cancel-job", "delete-job", "delete-job"))
+            then: dict[str, object] = {"job": label}
+            if do == "inject":
+                then["pages"] = 2
+            late = round(dice.uniform(began, 0.98), 2)
+            for_s = dice.choice(RESTS_S) if do == "pause-job" else None
+            made.append(_said(dice, options, do, late, then, f"job {label}, {turn + 1}", for_s))
+    return made
+
+
+def drawn_verbs(options: Options) -> list[Fault]:
+    """Draws what people ask masters for."""
+    dice = Random(f"{options.seed}/verbs")
+    made: list[Fault] = []
+    for number in range(dice.randint(*VERBS)):
+        do = dice.choice(("pause-job", "results", "results", "inject", "inject", "retry-job", "set-host", "ask"))
+        change: dict[str, object] = {"job": ""}
+        for_s = None
+        match do:
+            case "inject":
+                change["pages"] = dice.randint(1, 6)
+            case "pause-job":
+                for_s = dice.choice(RESTS_S)
+            case "set-host":
+                change = {"host": dice.randrange(options.hosts_of_web), "delay": dice.choice(DELAYS_S)}
+                for_s = dice.choice(RESTS_S)
+            case "ask":
+                change = {}
+        share = round(dice.uniform(0.02, 0.98), 2)
+        made.append(_said(dice, options, do, share, change, f"verb {number + 1}", for_s))
+    return made
+
+
+def drawn_aims(options: Options) -> list[Aim]:
+    """Draws a few faults that are aimed, of kinds that come in such a run."""
+    dice = Random(f"{options.seed}/aims")
+    there = {"loans": options.key != "host", "sinks": options.sinks > 0, "slaves": options.slaves > 0}
+    there["majority"] = options.partition == "majority" or options.scenario == "majority"
+    never = frozenset[str]().union(*(kinds for what, kinds in _NEEDS.items() if not there[what]))
+    kinds = [kind for kind in KINDS if kind not in never]
+    weights = [1.0 / log(KINDS[kind][1] + 2.0) for kind in kinds]
+    does = ["crash", "power-loss", "power-loss", "freeze"]
+    if options.replicas > 1 and options.scenario not in KEEPS_DISKS and not there["majority"]:
+        does += ["wipe", "wipe"]
+    made: list[Aim] = []
+    for number in range(dice.randint(*AIMS)):
+        (kind,) = dice.choices(kinds, weights)
+        phases, count = KINDS[kind]
+        side = dice.choice((NODE, NODE, PEER, PEER, BOTH)) if phases is _MESSAGE else NODE
+        made.append(
+            Aim(
+                kind=kind,
+                phase=dice.choice(phases),
+                do=dice.choice(does),
+                nth=round(exp(dice.uniform(0.0, log(count)))),
+                side=side,
+                peer_do=dice.choice(("", "crash", "freeze")) if side == BOTH else "",
+                for_s=dice.choice(FOR_S),
+                place=f"aim {number + 1} besides",
+            )
+        )
+    return made
+
+
+def _said(
+    dice: Random, options: Options, do: str, share: float, change: dict[str, object], place: str,
+    for_s: float | None = None,
+) -> Fault:  # fmt: skip
+    who = (f"m{dice.randrange(options.masters)}",)
+    return Fault(place=place, do=do, at_share=share, for_s=for_s, who=who, change=dict(change))

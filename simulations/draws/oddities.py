@@ -1,0 +1,20 @@
+"""Oddities of webs: what is wrong with hosts besides what any web of a simulation has."""
+
+from __future__ import annotations
+
+from random import Random
+
+ODDITIES: dict[str, tuple[float, ...]] = {
+    "busy": (0.0, 0.5, 0.9),
+    "odd_robots": (0.0, 0.3, 0.6),
+    "outages": (0.0, 0.2, 0.4),
+    "slow_hosts": (0.0, 0.2),
+    "far_redirects": (0.5, 1.0),
+}
+"""The values that may be drawn of each field of a web's plan."""
+
+
+def drawn_oddities(seed: int) -> dict[str, float]:
+    """Draws what is odd about a web."""
+    dice = Random(f"{seed}/web besides")
+    return {name: dice.choice(values) for name, values in ODDITIES.items()}

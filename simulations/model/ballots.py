@@ -1,0 +1,132 @@
+"""The rules of ballots on who votes: one version after the other is decided by most of those that the one before names.
+
+They are those of single-decree Paxos, once for each version: a vote is given in rising ballots only, and is on the disk
+before it is said; who has accepted something says so in every later ballot; nothing is put to the vote before most have
+promised, and then it is what the latest of them had accepted, if any had (docs/majority.md).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from .acknowledged import Tell
+
+Version = tuple[int, int]
+"""When the cluster was founded, and the number of the electorate."""
+Ballot = tuple[int, str]
+Voters = Mapping[str, bytes]
+NO_BALLOT: Ballot = (0, "")
+
+
+class Poll(NamedTuple):
+    """A question to a voter: to promise, or with ``voters`` to accept these for the version after this one."""
+
+    version: Version
+    ballot: Ballot
+    voters: Voters | None = None
+
+
+class Vote(NamedTuple):
+    """A voter's answer."""
+
+    seat: bytes
+    given: bool
+    accepted_in: Ballot = NO_BALLOT
+    accepted: Voters | None = None
+
+
+class Roll(NamedTuple):
+    """The word of a voter's disk."""
+
+    version: Version
+    ballot: Ballot
+    accepted_in: Ballot
+
+
+_Accepted = tuple[Ballot, Voters]
+
+
+@dataclass(slots=True)
+class Ballots:
+    """Judges votes and what comes of them."""
+
+    tell: Tell
+    _promised: dict[tuple[bytes, Version], Ballot] = field(default_factory=dict)
+    _accepted: dict[tuple[bytes, Version], _Accepted] = field(default_factory=dict)
+    _heard: dict[tuple[str, Version, Ballot], dict[bytes, Vote]] = field(default_factory=lambda: defaultdict(dict))
+    """Who has promised what to whom, as that one has heard it."""
+    _put: dict[tuple[str, Version], _Accepted] = field(default_factory=dict)
+    """What somebody has put to the vote last."""
+    _takers: dict[tuple[Version, Ballot], tuple[Voters, set[bytes]]] = field(default_factory=dict)
+    """Who has accepted what was put to the vote."""
+    _decided: dict[Version, Voters] = field(default_factory=dict)
+
+    def votes(self, voter: str, poll: Poll, vote: Vote, roll: Roll | None, now_s: float) -> None:
+        """Judges a vote as it is said; ``roll`` is what the voter's disk says then."""
+        place = vote.seat, poll.version
+        accepted_in, _ = self._accepted.get(place, (NO_BALLOT, {}))
+        if vote.given and poll.ballot < self._promised.get(place, NO_BALLOT):
+            self._tell(now_s, voter, f"voted in ballot {poll.ballot} after {self._promised[place]}")
+        if vote.given and vote.accepted_in < accepted_in:
+            self._tell(now_s, voter, f"does not say that it has accepted something in ballot {accepted_in}")
+        if not vote.given:
+            return
+        if roll is None or roll[:2] < (poll.version, poll.ballot):
+            self._tell(now_s, voter, f"voted in ballot {poll.ballot}, and its disk does not say so")
+        self._promised[place] = max(poll.ballot, self._promised.get(place, NO_BALLOT))
+        if poll.voters is not None:
+            self._accepted[place] = poll.ballot, poll.voters
+            self._takers.setdefault((poll.version, poll.ballot), (poll.voters, set()))[1].add(vote.seat)
+
+    def hears(self, opener: str, poll: Poll, vote: Vote) -> None:
+        """Takes in a promise, as the one that asked for it hears of it."""
+        if vote.given and poll.voters is None:
+            self._heard[opener, poll.version, poll.ballot][vote.seat] = vote
+
+    def puts(self, opener: str, poll: Poll, now_s: float) -> None:
+        """Judges what somebody puts to the vote."""
+        before = self._decided.get(poll.version)
+        if poll.voters is None or before is None:
+            return
+        heard = {seat: vote for seat, vote in self._heard[opener, poll.version, poll.ballot].items()
+                 if seat in before.values()}  # fmt: skip
+        node = poll.ballot[1]
+        if len(heard) + (node in before) <= len(before) // 2:
+            text = f"puts something to the vote in ballot {poll.ballot} with {len(heard)} promises of others"
+            self._tell(now_s, opener, f"{text} among {len(before)}")
+        last = max(((vote.accepted_in, vote.accepted) for vote in heard.values()), key=lambda each: each[0],
+                   default=(NO_BALLOT, None))  # fmt: skip
+        own = [self._put.get((opener, poll.version)), self._accepted.get((before.get(node, b""), poll.version))]
+        allowed = [value for ballot, value in filter(None, own) if ballot >= last[0]]
+        if last[1] is not None and poll.voters != last[1] and poll.voters not in allowed:
+            self._tell(now_s, opener, f"puts to the vote what it wants, though ballot {last[0]} may have decided else")
+        self._put[opener, poll.version] = poll.ballot, poll.voters
+
+    def elected(self, node: str, version: Version, voters: Voters, now_s: float) -> None:
+        """Judges the word of somebody on who votes."""
+        if not voters:
+            return
+        founded, number = version
+        known, before = self._decided.get(version), self._decided.get((founded, number - 1))
+        if known is not None and known != voters:
+            self._tell(now_s, node, f"says that electorate {number} is another one than others say")
+        if known is None and before is not None and not self._may_be(version, before, voters):
+            self._tell(now_s, node, f"says that electorate {number} is decided, and too few have accepted it")
+        self._decided.setdefault(version, voters)
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _may_be(self, version: Version, before: Voters, voters: Voters) -> bool:
+        """Tells whether most of those before may have accepted these; who opened a ballot tells nobody that it has."""
+        founded, number = version
+        for (of, (_, opener)), (value, seats) in self._takers.items():
+            taken = len(seats & set(before.values()) - {before.get(opener, b"")}) + (opener in before)
+            if of == (founded, number - 1) and value == voters and taken > len(before) // 2:
+                return True
+        return len(before) == 1
+
+    def _tell(self, now_s: float, node: str, what: str) -> None:
+        self.tell(f"at {now_s:.3f} s {node} {what}")

@@ -1,0 +1,235 @@
+"""The rules of buckets that change hands: what is said of a bucket has to be so, and nothing is let go of too soon.
+
+They are those of docs/copies.md. A standing says of which epochs somebody has all that was acknowledged; who lets go of
+a bucket keeps what it had until others have it; who takes it has all of that; and copies are dropped only where enough
+others have them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from .acknowledged import HEARD_S, Sight, Tell
+from .stores import Key, Store, Stores, told
+
+ON_ITS_WAY_S: Final = 10.0
+"""So long something that is sent to one that is there may be under way."""
+COUNTING_S: Final = 1.0
+"""So long before somebody tells how much it has it may have counted."""
+Span = tuple[int, int]
+
+
+class Standing(NamedTuple):
+    """The word of somebody on a bucket: all epochs up to ``base``, those of the pieces, and those behind ``lack`` up to
+    ``epoch`` are there as a whole."""
+
+    epoch: int
+    lack: int = 0
+    base: int = 0
+    pieces: tuple[Span, ...] = ()
+
+    def has(self, epoch: int) -> bool:
+        """Tells whether all of an epoch is there."""
+        spans = ((-1, self.base), *self.pieces, (self.lack if self.lack else -1, self.epoch))
+        return any(before < epoch <= last for before, last in spans)
+
+
+class _Fact(NamedTuple):
+    """A fact that was acknowledged: when, under which epoch, and who was away then."""
+
+    at_s: float
+    epoch: int
+    away: frozenset[str]
+
+
+@dataclass(slots=True)
+class Handovers:
+    """Judges what masters say of buckets, against the stores of that moment."""
+
+    stores: Stores
+    sight: Sight
+    replicas: int
+    tell: Tell
+    _facts: dict[int, dict[Key, _Fact]] = field(default_factory=lambda: defaultdict(dict))
+    """What was acknowledged, by bucket."""
+    _released: dict[tuple[str, str], dict[Key, int]] = field(default_factory=dict)
+    """What somebody had of what it has let go of for somebody else."""
+    _due: deque[tuple[float, Callable[[], None]]] = field(default_factory=deque)
+
+    # -- what is acknowledged ------------------------------------------------------------------
+
+    def acknowledged(self, owner: str, keys: Iterable[Key]) -> None:
+        """Takes in that an owner has said of these that they are settled."""
+        self._look_again()
+        standings, now_s = self.stores.store(owner).standings, self.sight.now_s
+        away = self.sight.away_since(now_s - HEARD_S)
+        for key in keys:
+            bucket = self.stores.bucket_of.get(key)
+            if bucket is not None and bucket in standings:
+                self._facts[bucket].setdefault(key, _Fact(now_s, standings[bucket].epoch, away))
+
+    def settled(self, job: int) -> list[Key]:
+        """Returns all that was ever settled of a job."""
+        return [key for facts in self._facts.values() for key in facts if key[2] == job]
+
+    # -- who lets go ---------------------------------------------------------------------------
+
+    def released(self, master: str, claimer: str, standings: dict[int, Standing], rows: Sequence[int]) -> None:
+        """Judges the word of one that lets go of buckets: what it says to have of each, in their order."""
+        store = self.stores.store(master)
+        here = dict(_in_buckets(self.stores, store, standings))
+        sizes = dict(zip(sorted(standings), rows, strict=True)) if rows else {}
+        for key in here:
+            fresh = store.came.get(key, 0.0) > self.sight.now_s - COUNTING_S
+            if not fresh and not sizes.get(bucket := self.stores.bucket_of[key]):
+                self._tell(master, f"told {claimer} that it has nothing of bucket {bucket}, and has {self._name(key)}")
+                break
+        for bucket, standing in standings.items():
+            if (lacking := self._missing(master, store, bucket, standing)) is not None:
+                text = f"told {claimer} that of bucket {bucket} it has {_words(standing)}"
+                self._tell(master, f"{text}, and lacks {self._name(lacking)}")
+                break
+        for record, lease in store.leases.items():
+            if (held := store.numbers.get(record)) in here:
+                self._tell(
+                    master, f"let {claimer} have {self._name(held)}, and it is in a slave's hands, lease {lease}"
+                )
+                break
+        self._released.setdefault((master, claimer), {}).update(here)
+
+    def forgotten(self, master: str, claimer: str, epochs: dict[int, int]) -> None:
+        """Judges the word of one that has noted that buckets of its own are another's now, under these epochs."""
+        store, had = self.stores.store(master), self._released.pop((master, claimer), {})
+        for key, stamp in had.items():
+            if self.stores.bucket_of[key] not in epochs or self.sight.deleted(key[2]):
+                continue
+            if key in store.records:
+                self._tell(master, f"gave up {self._name(key)} to {claimer}, and has it still as its own")
+                return
+            if store.held.get(key, -1) < stamp and self._elsewhere(master, key) < self._wanted():
+                self._tell(master, f"gave up {self._name(key)} to {claimer}, and kept no copy of it")
+                return
+        for bucket, epoch in epochs.items():
+            known = store.standings.get(bucket)
+            if known is None or known.epoch < epoch:
+                self._tell(master, f"agreed to epoch {epoch} of bucket {bucket} with {claimer}, and has not noted it")
+                return
+
+    # -- who takes -----------------------------------------------------------------------------
+
+    def taken(self, claimer: str, master: str, buckets: Collection[int]) -> None:
+        """Judges the word of one that has all that another had of buckets which that has let go of."""
+        self._look_again()
+        store = self.stores.store(claimer)
+        for key, stamp in self._released.get((master, claimer), {}).items():
+            if self.stores.bucket_of[key] in buckets and store.stamp(key) < stamp and not self.sight.deleted(key[2]):
+                self._tell(claimer, f"told {master} that it has all of its buckets, and lacks {self._name(key)}")
+                return
+
+    # -- who holds copies ----------------------------------------------------------------------
+
+    def whole(self, owner: str, buckets: Collection[int]) -> None:
+        """Judges an owner that says to a holder that its copies are whole: it has all that was acknowledged itself."""
+        now_s, store = self.sight.now_s, self.stores.store(owner)
+        away = self.sight.away_since(now_s - HEARD_S) - {owner}
+        for bucket in buckets:
+            for key, fact in self._facts.get(bucket, {}).items():
+                if fact.at_s > now_s - ON_ITS_WAY_S or store.stamp(key) >= 0 or self.sight.deleted(key[2]):
+                    continue
+                if there := set(self.stores.having(key)) - away:
+                    text = (
+                        f"serves bucket {bucket} without {self._name(key)}, which was acknowledged at {fact.at_s:.3f} s"
+                    )
+                    self._tell(owner, f"{text} and is with {told(there)}")
+                    return
+
+    def noted(self, holder: str, owner: str, epochs: dict[int, int]) -> None:
+        """Judges the word of a holder that it knows its copies to be whole under these epochs."""
+        store = self.stores.store(holder)
+        for bucket, epoch in epochs.items():
+            known = store.standings.get(bucket)
+            if known is None or known.epoch < epoch:
+                self._tell(holder, f"agreed that bucket {bucket} is whole under epoch {epoch}, and has not noted it")
+                return
+        owners = self.stores.store(owner)
+        mine = [key for key in owners.records if self.stores.bucket_of[key] in epochs and key not in store.held]
+        lacking = [key for key in mine if key not in store.records]
+        if lacking:
+            self._later(lambda: self._lacks_still(holder, owner, store, owners, lacking))
+
+    def dropped(self, holder: str, key: Key) -> None:
+        """Judges a disk from which a copy is gone: enough others have it, and the disk said first that it is not whole
+        any more.
+        """
+        self._look_again()
+        store, bucket = self.stores.store(holder), self.stores.bucket_of[key]
+        if key in store.records or self.sight.deleted(key[2]):
+            return
+        _, stamp = store.left[key]
+        others = set(self.stores.having(key)) - {holder}
+        if self._elsewhere(holder, key) < self._wanted():
+            self._tell(holder, f"dropped its copy of {self._name(key)}, which is with {told(others)} besides")
+        elif others and all(self.stores.of[other].stamp(key) < stamp for other in others):
+            self._tell(holder, f"dropped its copy of {self._name(key)}, which is further than with {told(others)}")
+        elif (standing := store.standings.get(bucket)) is not None and not standing.lack:
+            self._tell(holder, f"dropped {self._name(key)}, and its disk says that bucket {bucket} is whole there")
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _missing(self, master: str, store: Store, bucket: int, standing: Standing) -> Key | None:
+        """Returns a fact that somebody with this standing should have of a bucket, and has not."""
+        if self.sight.set_back(master):
+            return None
+        for key, fact in self._facts.get(bucket, {}).items():
+            if not standing.has(fact.epoch) or store.stamp(key) >= 0 or master in fact.away:
+                continue
+            if not self.sight.deleted(key[2]) and self.stores.having(key):
+                return key
+        return None
+
+    def _elsewhere(self, but: str, key: Key) -> int:
+        lost = self.stores.lately_lost(key, self.sight.now_s - HEARD_S)
+        return len({*self.stores.having(key), *lost} - {but})
+
+    def _wanted(self) -> int:
+        return min(self.replicas, self.sight.known)
+
+    def _lacks_still(self, holder: str, owner: str, store: Store, owners: Store, keys: list[Key]) -> None:
+        if self.stores.of.get(holder) is not store or {holder, owner} & self.sight.away_since(
+            self.sight.now_s - HEARD_S
+        ):
+            return
+        for key in keys:
+            if key in owners.records and store.stamp(key) < 0 and key not in store.left:
+                self._tell(owner, f"told {holder} that its copies are whole, and {self._name(key)} is not among them")
+                return
+
+    def _later(self, look: Callable[[], None]) -> None:
+        self._due.append((self.sight.now_s + ON_ITS_WAY_S, look))
+
+    def _look_again(self) -> None:
+        """Looks at what was to be there by now."""
+        while self._due and self._due[0][0] <= self.sight.now_s:
+            self._due.popleft()[1]()
+
+    def _name(self, key: Key) -> str:
+        return self.sight.name(key)
+
+    def _tell(self, node: str, what: str) -> None:
+        self.tell(f"at {self.sight.now_s:.3f} s {node} {what}")
+
+
+def _in_buckets(stores: Stores, store: Store, buckets: Collection[int]) -> Iterator[tuple[Key, int]]:
+    """Yields all that a store has of some buckets, and how far it is."""
+    for part in store.held, store.records:
+        for key, stamp in part.items():
+            if stores.bucket_of[key] in buckets:
+                yield key, stamp
+
+
+def _words(standing: Standing) -> str:
+    """Writes a standing."""
+    return f"all up to epoch {standing.epoch}" if not standing.lack else str(tuple(standing))

@@ -1,0 +1,124 @@
+"""The stores of a cluster as somebody sees them who looks at all disks at once: which facts each has made durable.
+
+A fact is a URL of a job and how far it is, as one number: the greater one is further. It is told of each transaction,
+so that what is here is true at every moment, and it forgets what a disk had only some time after that disk was lost.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+Key = tuple[int, int, int]
+"""Both halves of a URL's fingerprint, and the job."""
+UNKNOWN: Final = -1
+DONE: Final = 3
+_PHASE_SHIFT: Final = 30
+_COUNT_MAX: Final = (1 << 15) - 1
+
+
+def stamp_of(visit: int, phase: int, attempts: int, losses: int) -> int:
+    """Packs how far a URL is: the visit counts most, then the phase, the attempts, the losses."""
+    return visit << 32 | phase << _PHASE_SHIFT | min(attempts, _COUNT_MAX) << 15 | min(losses, _COUNT_MAX)
+
+
+def phase_of(stamp: int) -> int:
+    """Returns the phase of a stamp: 0 is queued, 3 is done."""
+    return stamp >> _PHASE_SHIFT & 3
+
+
+class StandingRow(NamedTuple):
+    """The word of a disk on a bucket: of which epochs it has all."""
+
+    epoch: int
+    lack: int
+    base: int
+    pieces: str
+
+
+@dataclass(slots=True)
+class Store:
+    """The facts on one disk."""
+
+    records: dict[Key, int] = field(default_factory=dict)
+    """The disk's own, by their stamps."""
+    numbers: dict[int, Key] = field(default_factory=dict)
+    """The same, by their numbers there."""
+    leases: dict[int, int] = field(default_factory=dict)
+    """The lease of each that is in a slave's hands, by its number there."""
+    held: dict[Key, int] = field(default_factory=dict)
+    """Those that it holds for others."""
+    spool: dict[int, Key] = field(default_factory=dict)
+    """Those that it keeps for want of copies elsewhere, by their numbers,"""
+    spooled: Counter[Key] = field(default_factory=Counter)
+    """and how often each is among them."""
+    standings: dict[int, StandingRow] = field(default_factory=dict)
+    came: dict[Key, float] = field(default_factory=dict)
+    """Since when it knows what it has come to know in this life,"""
+    left: dict[Key, tuple[float, int]] = field(default_factory=dict)
+    """and what was let go of, when, and how far it was."""
+
+    def forget_records(self) -> None:
+        """Begins anew with what is the disk's own."""
+        self.records.clear()
+        self.numbers.clear()
+        self.leases.clear()
+
+    def forget_copies(self) -> None:
+        """Begins anew with what it holds for others, and what is kept with that."""
+        self.held.clear()
+        self.spool.clear()
+        self.spooled.clear()
+        self.standings.clear()
+
+    def stamp(self, key: Key) -> int:
+        """Returns how far the disk knows this to be; UNKNOWN if it does not."""
+        return max(self.records.get(key, UNKNOWN), self.held.get(key, UNKNOWN))
+
+
+class Lost(NamedTuple):
+    """A disk that was lost."""
+
+    at_s: float
+    node: str
+    facts: dict[Key, int]
+
+
+@dataclass(slots=True)
+class Stores:
+    """The stores of all masters, those of the dead too as long as their disks are there."""
+
+    of: dict[str, Store] = field(default_factory=dict)
+    lost: list[Lost] = field(default_factory=list)
+    bucket_of: dict[Key, int] = field(default_factory=dict)
+
+    def store(self, node: str) -> Store:
+        """Returns the store of this node."""
+        if node not in self.of:
+            self.of[node] = Store()
+        return self.of[node]
+
+    def lose(self, node: str, now_s: float) -> None:
+        """Takes note that a disk is no more."""
+        store = self.of.pop(node, None)
+        if store is not None:
+            self.lost.append(Lost(now_s, node, {**store.held, **store.records}))
+
+    def having(self, key: Key) -> list[str]:
+        """Returns whose disks have a fact, as their own or as a copy."""
+        return [node for node, store in self.of.items() if key in store.records or key in store.held]
+
+    def spooling(self, key: Key) -> list[str]:
+        """Returns who keeps a link for want of copies elsewhere."""
+        return [node for node, store in self.of.items() if store.spooled[key]]
+
+    def lately_lost(self, key: Key, since_s: float) -> list[str]:
+        """Returns whose disks had a fact and were lost since then."""
+        return [lost.node for lost in self.lost if lost.at_s >= since_s and key in lost.facts]
+
+
+def told(nodes: Iterable[str]) -> str:
+    """Writes some names."""
+    return ", ".join(sorted(nodes)) or "nobody"

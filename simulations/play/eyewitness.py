@@ -1,0 +1,135 @@
+"""An eyewitness: what the harness itself knows of the machines, for a model to excuse by. No master is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from ..kernel.moments import ASKED, TOLD, Moment
+from ..model.endings import AWAY_S, COUNTED_S
+from ..model.stores import Key
+from ..observe.folders import print_of
+from ..observe.incidents import LEAVE
+
+if TYPE_CHECKING:
+    from .stage import Stage
+
+MET_S: Final = 30.0
+"""So long after its start a master that had left is known to all again."""
+REOPENED_S: Final = 60.0
+"""So long somebody's call may let a job go on."""
+
+
+class Eyewitness:
+    """Tells what was done to the machines of a stage."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._names: dict[tuple[int, int], str] = {}
+        self._deleted: set[int] = set()
+        self._reopened_s = -REOPENED_S
+        stage.world.moments.record(self._delete, [("verb delete", ASKED)])
+        for phase in ASKED, TOLD:
+            stage.world.moments.record(self._reopen, [("verb inject", phase), ("verb retry", phase)])
+
+    @property
+    def now_s(self) -> float:
+        return self._stage.world.now
+
+    @property
+    def known(self) -> int:
+        """The masters that all know of: those that live, and those that may come back."""
+        stage, since_s = self._stage, self.now_s - MET_S
+        unknown = set(stage.forgotten)
+        for incident in stage.incidents:
+            if incident.what == LEAVE:
+                unknown |= incident.nodes
+        back = {name for deed in stage.deeds if deed.do == "start" and deed.at_s < since_s for name in deed.who}
+        left_s = {name: i.began_s for i in stage.incidents if i.what == LEAVE for name in i.nodes}
+        started_s = {name: deed.at_s for deed in stage.deeds if deed.do == "start" for name in deed.who}
+        met = {name for name in back if left_s.get(name, 0.0) < started_s[name] < since_s}
+        return sum(machine.name not in unknown - met for machine in stage.machines)
+
+    def away_since(self, since_s: float) -> frozenset[str]:
+        """Returns the masters to which anything has happened since then, and those to which it happens still."""
+        stage = self._stage
+        away = {name for incident in stage.incidents if incident.ended_s >= since_s for name in incident.nodes}
+        for deed in reversed(stage.deeds):
+            if deed.at_s < since_s:
+                break
+            away.update(deed.who)
+        up = {machine.name for machine in stage.up}
+        return frozenset(machine.name for machine in stage.machines if machine.name in away or machine.name not in up)
+
+    def present(self) -> frozenset[str]:
+        """Returns the masters that all others count: those that are there, and those that went a moment ago."""
+        stage, since_s, until_s = self._stage, self.now_s - AWAY_S, self.now_s - COUNTED_S
+        past = [i for i in stage.incidents if i.began_s < until_s and i.ended_s >= since_s]
+        away = {name for incident in past for name in incident.nodes}
+        for deed in reversed(stage.deeds):
+            if deed.at_s < since_s:
+                break
+            if deed.at_s < until_s or deed.do in ("start", "thaw", "join"):
+                away.update(deed.who)
+        up = {machine.name for machine in stage.up}
+        lately = {name for deed in stage.deeds if deed.at_s >= until_s for name in deed.who}
+        there = {machine.name for machine in stage.machines if machine.name in up | lately}
+        return frozenset(there - away)
+
+    def injecting(self) -> bool:
+        """Tells whether somebody has put URLs into a job, or has let its failed pages run again, a while ago."""
+        return self.now_s < self._reopened_s + REOPENED_S
+
+    def named(self, ids: Iterable[str]) -> frozenset[str]:
+        """Returns the masters of these ids."""
+        wanted = set(ids)
+        return frozenset(machine.name for machine in self._stage.machines if machine.id in wanted)
+
+    def alone(self, master: str, from_s: float, until_s: float) -> bool:
+        """Tells whether a master was the only one for a while, or beyond a cut, at any time between two moments: nobody
+        is told then what it takes.
+        """
+        stage = self._stage
+        if any(i.everywhere and i.began_s <= until_s and i.ended_s >= from_s for i in stage.incidents):
+            return True
+        others = [p for p in stage.observer.sightings.presences if p.name != master]
+        ends = [presence.ended_s for presence in others if from_s <= presence.ended_s <= until_s]
+        return any(all(p.began_s > end or p.ended_s <= end for p in others) for end in ends)
+
+    def hindered(self, node: str, from_s: float, until_s: float) -> bool:
+        """Tells whether anything befell a node in a time, so that it could not hang up."""
+        return any(
+            node in incident.nodes and incident.began_s <= until_s and incident.ended_s >= from_s
+            for incident in self._stage.incidents
+            if incident.what != LEAVE
+        )
+
+    @property
+    def lonely(self) -> bool:
+        """True if one master at most was there at some time since all copies were last whole."""
+        return self._stage.lonely
+
+    def set_back(self, master: str) -> bool:
+        """Tells whether a master's disk is as it was at an earlier time, and all was not copied anew since."""
+        return master in self._stage.behind
+
+    def deleted(self, job: int) -> bool:
+        """Tells whether somebody has had a job deleted."""
+        return job in self._deleted
+
+    def destroyed(self, key: Key) -> bool:
+        """Tells whether all disks are gone that had something of a fact's bucket at some time."""
+        reckoning = self._stage.observer.reckoning
+        return reckoning.losses.buckets.get(key[:2]) in reckoning.destroyed()
+
+    def name(self, key: Key) -> str:
+        """Returns the URL of a fact."""
+        if not self._names:
+            self._names = {print_of(url): url for url in self._stage.web.pages}
+        return self._names.get(key[:2], "a start")
+
+    def _reopen(self, moment: Moment) -> None:
+        self._reopened_s = moment.at
+
+    def _delete(self, moment: Moment) -> None:
+        self._deleted.add(int(moment.what["job"]))

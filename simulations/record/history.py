@@ -1,0 +1,241 @@
+"""The history of a run, judged while it is made: each acknowledgement is held against the model as it leaves.
+
+Nobody who is simulated notices. What comes and leaves is told by moments, what lies on disks by their transactions;
+what is found is kept in words, for a checker to tell.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from p2pcrawl.core.buckets.bitmaps import buckets_of
+from p2pcrawl.model.crawl.fingerprint import halves
+
+from ..kernel.moments import COMES, LEAVES, TOLD, Moment, Moments
+from ..model.acknowledged import Acknowledged
+from ..model.ballots import Ballots
+from ..model.endings import Endings, JobRow, Presence
+from ..model.handovers import Handovers, Standing
+from ..model.permissions import Asked, Permissions, Seen
+from ..model.stores import Key, Stores
+from .askings import Askings
+from .disk_taps import DiskTaps
+from .polls import Polls
+from .requests import Requests, opened
+
+FOUND_MAX: Final = 5
+"""So many of one kind are told."""
+
+
+STEERING: Final = ("pause", "resume", "cancel", "retry", "set", "delete")
+"""The verbs whose answer says how a job stands by then."""
+
+
+class History:
+    """Takes down what is acknowledged, and has it judged. One for a run."""
+
+    def __init__(self, moments: Moments, sight: Presence, replicas: int, folder: Callable[[str], Path]) -> None:
+        self.stores = Stores()
+        self.found: dict[str, list[str]] = defaultdict(list)
+        """What was amiss, by the checker that tells of it."""
+        self.links: dict[Key, Sequence[Key]] = {}
+        self.parents: dict[Key, list[Key]] = defaultdict(list)
+        self.judged = 0
+        """How many acknowledgements there were."""
+        self._sight = sight
+        self._requests = Requests()
+        self._in_parts: set[tuple[str, int, int]] = set()
+        """The leases of pages of which parts with links came first: their ends wait for these."""
+        self._reports: dict[tuple[str, str], list[tuple[int, tuple[int, int]]]] = defaultdict(list)
+        self._rules = Acknowledged(self.stores, sight, replicas, self.links, self.parents, self._teller("acknowledged"))
+        self._buckets = Handovers(self.stores, sight, replicas, self._teller("handovers"))
+        self._endings = Endings(self.stores, sight, self._buckets.settled, self._teller("endings"))
+        self.permissions = Permissions()
+        Askings(moments, self.permissions)
+        Polls(moments, Ballots(self._teller("ballots")), folder)
+        moments.disks = DiskTaps(self.stores, lambda: sight.now_s, self)
+        for verb in STEERING:
+            moments.record(self._steered, [(f"verb {verb}", TOLD)])
+        for listener, kinds in {
+            self._asked: ("Copy", "Discover", "Merge", "Claim", "Taken", "Whole", "MirrorJob"),
+            self._reported: ("Report",),
+        }.items():
+            moments.record(listener, [(kind, COMES) for kind in kinds])
+        for answer, kind in {
+            self._copied: "Copied",
+            self._settled: "Settled",
+            self._granted: "Grant",
+            self._durable: "ReportsDurable",
+            self._released: "Released",
+            self._taken: "Taken",
+            self._forgotten: "Forgotten",
+            self._whole: "Whole",
+            self._noted: "Noted",
+            self._mirrors: "MirrorJob",
+            self._mirrored: "Mirrored",
+        }.items():
+            moments.record(answer, [(kind, LEAVES)])
+
+    def knows(self, job: int, links: Mapping[tuple[int, int], Sequence[tuple[int, int]]]) -> None:
+        """Takes in what the pages of a web lead to, for the crawl of it."""
+        for (hi, lo), children in links.items():
+            page = (hi, lo, job)
+            self.links[page] = list(dict.fromkeys((*child, job) for child in children))
+            for child in self.links[page]:
+                self.parents[child].append(page)
+
+    def judge(self, requests: Iterable[Asked], seen: Seen) -> None:
+        """Judges the requests that were made, when all is over."""
+        tell = self._teller("permissions")
+        for request in requests:
+            for what in self.permissions.broken_by(request, seen):
+                tell(what)
+
+    def brought(self, job: int, pages: Iterable[str]) -> None:
+        """Takes in which pages' items a sink is given, by their fingerprints in hex."""
+        self._rules.brought((*halves(bytes.fromhex(page)), job) for page in pages)
+
+    # -- what comes ----------------------------------------------------------------------------
+
+    def _asked(self, moment: Moment) -> None:
+        message = moment.what
+        taken: list[Any] = []
+        match moment.kind:
+            case "Copy":
+                taken = [((*halves(row.fingerprint), row.job), row.stamp) for row in message.rows]
+            case "Discover":
+                taken = [(*halves(link.fingerprint), message.job) for link in message.links]
+            case "Merge":
+                taken = [((*halves(row.link.fingerprint), row.job), row.stamp) for row in message.rows]
+            case "MirrorJob":
+                taken = [message.job.id, message.state, message.version]
+            case "Claim":
+                taken = sorted(buckets_of(message.buckets))
+            case "Taken" | "Whole":
+                taken = list(zip(sorted(buckets_of(message.buckets)), message.counters, strict=True))
+        self._requests.came(moment.node, moment.peer, message.id, moment.at, (moment.kind, taken))
+
+    def _reported(self, moment: Moment) -> None:
+        message, store = moment.what, self.stores.store(moment.node)
+        for page in message.pages:
+            lease, is_over = (page.record, page.lease), page.outcome is not None and page.outcome.phase
+            if page.links:
+                self._in_parts.add((moment.node, *lease))
+            elif is_over and (moment.node, *lease) not in self._in_parts and store.leases.get(lease[0]) == lease[1]:
+                self._reports[moment.node, moment.peer].append((message.sequence, lease))
+
+    # -- what leaves ---------------------------------------------------------------------------
+
+    def _copied(self, moment: Moment) -> None:
+        if (asked := self._answered(moment, opened(moment.what).id)) is not None:
+            came_s, (_, rows) = asked
+            self._rules.copied(moment.node, rows, came_s)
+
+    def _settled(self, moment: Moment) -> None:
+        message = opened(moment.what)
+        if (asked := self._answered(moment, message.id)) is None or message.unknown_job:
+            return
+        kind, rows = asked[1]
+        refused, doubtful = set(message.refused), set(message.provisional)
+        taken = [row for n, row in enumerate(rows) if n not in refused]
+        if kind == "Merge":
+            self._rules.merged(moment.node, moment.peer, taken)
+            return
+        self._rules.provisional(moment.node, moment.peer, taken)
+        safe = [row for n, row in enumerate(rows) if n not in refused and n not in doubtful]
+        self._rules.settled(moment.node, moment.peer, safe)
+        self._buckets.acknowledged(moment.node, safe)
+
+    def _granted(self, moment: Moment) -> None:
+        tasks = opened(moment.what).tasks
+        self.judged += 1
+        self._rules.granted(moment.node, moment.peer, [(task.record, task.lease) for task in tasks])
+
+    def _durable(self, moment: Moment) -> None:
+        sequence = opened(moment.what).sequence
+        waiting = self._reports[moment.node, moment.peer]
+        due = [lease for number, lease in waiting if number <= sequence]
+        self._reports[moment.node, moment.peer] = [each for each in waiting if each[0] > sequence]
+        self.judged += 1
+        self._rules.reported(moment.node, moment.peer, due)
+
+    # -- buckets that change hands ---------------------------------------------------------------
+
+    def _released(self, moment: Moment) -> None:
+        message = opened(moment.what)
+        if (asked := self._answered(moment, message.id)) is None or not message.agreed:
+            return
+        buckets = asked[1][1]
+        told = zip(buckets, message.counters, message.lacks, message.bases, strict=True)
+        pieces = {bucket: tuple(map(tuple, those)) for bucket, those in message.pieces.items()}
+        standings = {b: Standing(epoch, lack, base, pieces.get(b, ())) for b, epoch, lack, base in told}
+        self.permissions.let_go(moment.node, buckets, moment.at)
+        self._buckets.released(moment.node, moment.peer, standings, message.rows)
+
+    def _taken(self, moment: Moment) -> None:
+        buckets = buckets_of(opened(moment.what).buckets)
+        self.permissions.took(moment.node, buckets, moment.at)
+        self._buckets.taken(moment.node, moment.peer, buckets)
+
+    def _forgotten(self, moment: Moment) -> None:
+        if (asked := self._answered(moment, opened(moment.what).id)) is not None:
+            self._buckets.forgotten(moment.node, moment.peer, dict(asked[1][1]))
+
+    def _whole(self, moment: Moment) -> None:
+        self._buckets.whole(moment.node, buckets_of(opened(moment.what).buckets))
+
+    def _noted(self, moment: Moment) -> None:
+        if (asked := self._answered(moment, opened(moment.what).id)) is not None:
+            self._buckets.noted(moment.node, moment.peer, dict(asked[1][1]))
+
+    def _answered(self, moment: Moment, number: int) -> tuple[float, Any] | None:
+        self.judged += 1
+        return self._requests.answered(moment.node, moment.peer, number)
+
+    # -- jobs ----------------------------------------------------------------------------------
+
+    def _mirrors(self, moment: Moment) -> None:
+        message = opened(moment.what)
+        self._endings.mirrored(moment.node, message.job.id, message.state, message.version)
+
+    def _mirrored(self, moment: Moment) -> None:
+        message = opened(moment.what)
+        if (asked := self._answered(moment, message.id)) is not None and not message.refusal:
+            self._endings.mirrored(moment.node, *asked[1][1])
+
+    def _steered(self, moment: Moment) -> None:
+        if isinstance(answer := moment.what, dict) and "state" in answer:
+            self._endings.said(moment.node, answer["job"], answer["state"])
+
+    # -- what disks say ------------------------------------------------------------------------
+
+    def has_ended(self, node: str, key: Key, *, is_copy: bool) -> None:
+        self._rules.ended(node, key, is_copy=is_copy)
+
+    def goes_back(self, node: str, key: Key, before: int, after: int) -> None:
+        self._rules.goes_back(node, key, before, after)
+
+    def has_dropped(self, node: str, key: Key) -> None:
+        self._buckets.dropped(node, key)
+
+    def has_jobs(self, node: str, jobs: dict[int, JobRow]) -> None:
+        self.permissions.started(node, self._sight.now_s)
+        self._endings.found(node, jobs)
+
+    def has_stored(self, node: str, job: int, row: JobRow | None) -> None:
+        self._endings.stored(node, job, row)
+
+    def has_lost(self, node: str) -> None:
+        self._endings.lost(node)
+
+    def _teller(self, checker: str) -> Any:
+        found = self.found[checker]
+
+        def tell(what: str) -> None:
+            if len(found) < FOUND_MAX:
+                found.append(what)
+
+        return tell

@@ -1,0 +1,71 @@
+"""The record of ballots: who was asked for a vote, what he said, and what his disk said at that moment."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from ..kernel.moments import COMES, LEAVES, Moment, Moments
+from ..model.ballots import Ballots, Poll, Roll, Vote
+from .requests import Requests, opened
+
+FILE: Final = "electorate.json"
+
+
+class Polls:
+    """Has votes judged, by the moments of a run. ``folder`` returns where a master's disk is."""
+
+    def __init__(self, moments: Moments, ballots: Ballots, folder: Callable[[str], Path]) -> None:
+        self._ballots = ballots
+        self._folder = folder
+        self._asked, self._asking = Requests(), Requests()
+        for recorder, kind, phase in (
+            (self._is_asked, "Canvassed", COMES), (self._asks, "Canvassed", LEAVES), (self._votes, "Voted", LEAVES),
+            (self._hears, "Voted", COMES), (self._elected, "Elected", LEAVES),
+        ):  # fmt: skip
+            moments.record(recorder, [(kind, phase)])
+
+    def _is_asked(self, moment: Moment) -> None:
+        self._asked.came(moment.node, moment.peer, moment.what.id, moment.at, _poll_of(moment.what))
+
+    def _asks(self, moment: Moment) -> None:
+        message = opened(moment.what)
+        poll = _poll_of(message)
+        self._asking.came(moment.peer, moment.node, message.id, moment.at, poll)
+        self._ballots.puts(moment.node, poll, moment.at)
+
+    def _votes(self, moment: Moment) -> None:
+        message = opened(moment.what)
+        asked = self._asked.answered(moment.node, moment.peer, message.id)
+        if asked is not None:
+            self._ballots.votes(moment.node, asked[1], _vote_of(message), self._roll(moment.node), moment.at)
+
+    def _hears(self, moment: Moment) -> None:
+        asked = self._asking.answered(moment.peer, moment.node, moment.what.id)
+        if asked is not None:
+            self._ballots.hears(moment.node, asked[1], _vote_of(moment.what))
+
+    def _elected(self, moment: Moment) -> None:
+        message = opened(moment.what)
+        self._ballots.elected(moment.node, (message.founded, message.number), message.voters, moment.at)
+
+    def _roll(self, node: str) -> Roll | None:
+        """Reads what a disk says of votes; nothing if it says none."""
+        try:
+            row: dict[str, Any] = json.loads((self._folder(node) / FILE).read_text())
+        except (FileNotFoundError, ValueError):
+            return None
+        ballot, accepted_in = row["ballot"], row["accepted_in"]
+        version = row["founded"], row["version"]
+        return Roll(version, (ballot[0], ballot[1]), (accepted_in[0], accepted_in[1]))
+
+
+def _poll_of(message: Any) -> Poll:
+    return Poll((message.founded, message.number), (message.round, message.opener), message.voters)
+
+
+def _vote_of(message: Any) -> Vote:
+    accepted_in = message.accepted_round, message.accepted_opener
+    return Vote(message.seat, message.given, accepted_in, message.accepted)

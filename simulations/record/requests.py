@@ -1,0 +1,33 @@
+"""Requests that wait for their answers: by whoever asked whom, and the number that the answer repeats."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from p2pcrawl.wire.messages.codec import AnyMessage
+
+_HEAD: Final = 4
+_decoder: msgspec.msgpack.Decoder[AnyMessage] = msgspec.msgpack.Decoder(AnyMessage)
+_Asked = tuple[str, str, int]
+
+
+def opened(frame: bytes) -> Any:
+    """Returns the message in a frame."""
+    return _decoder.decode(memoryview(frame)[_HEAD:])
+
+
+class Requests:
+    """The requests that have come to somebody, until they are answered."""
+
+    def __init__(self) -> None:
+        self._open: dict[_Asked, tuple[float, Any]] = {}
+
+    def came(self, node: str, peer: str, number: int, now_s: float, what: Any) -> None:
+        """Takes down what somebody was asked for, and when."""
+        self._open[peer, node, number] = now_s, what
+
+    def answered(self, node: str, peer: str, number: int) -> tuple[float, Any] | None:
+        """Returns when that came which is answered now, and what of it was taken down."""
+        return self._open.pop((peer, node, number), None)

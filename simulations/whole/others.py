@@ -1,0 +1,39 @@
+"""The verdict on the other jobs of a run: what must hold of a job holds of each of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from ..checkers import CHECKERS, Evidence, Violation
+from ..observe.folders import read_folder
+from ..play.stage import Stage
+
+JUDGES: Final = ("coverage", "items", "fetches", "conservation", "copies", "finish")
+"""The checkers that look at one job only."""
+
+
+def violations_of_others(
+    stage: Stage, evidence: Evidence, items: Mapping[str, list[dict[str, Any]]]
+) -> Iterator[Violation]:
+    """Yields what is amiss with each job that came to its end."""
+    for label, found in items.items():
+        job = stage.others[label]
+        there = [machine for machine in stage.staying if machine.name in evidence.folders]
+        own = replace(
+            evidence,
+            folders={machine.name: read_folder(machine.folder, job.number) for machine in there},
+            items=Counter(str(item.get("url")) for item in found),
+            states={machine.name: job.state(machine) for machine in stage.up},
+            # Who knew what of this job when something happened was not looked at.
+            incidents=[replace(each, through=frozenset(), everywhere=True) for each in evidence.incidents],
+            claims=[],
+            overlooked=[],
+            label=label,
+            crawl=job.crawl,
+        )
+        for name in JUDGES:
+            for what in CHECKERS[name](own):
+                yield Violation(name, f"of job {label}: {what}")

@@ -1,0 +1,102 @@
+"""The model of ballots tells of votes that are forgotten, given twice or too few, and of electorates that differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from simulations.model.ballots import NO_BALLOT, Ballot, Ballots, Poll, Roll, Vote
+
+FIRST, SECOND = (7, 3), (7, 4)
+"""Electorates: of a cluster that was founded at 7."""
+SEATS = {node: node.encode() for node in ("a", "b", "c")}
+FOUR = {**SEATS, "d": b"d"}
+FEWER = {"a": b"a", "b": b"b"}
+ONE: Ballot = (1, "a")
+TWO: Ballot = (2, "b")
+
+
+@dataclass
+class Case:
+    """Three voters of one electorate, and what was told of them."""
+
+    told: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.rules = Ballots(self.told.append)
+        self.rules.elected("a", FIRST, SEATS, 1.0)
+
+    def votes(self, voter: str, poll: Poll, vote: Vote, *, is_stored: bool = True) -> None:
+        roll = Roll(FIRST, poll.ballot, vote.accepted_in) if is_stored else None
+        self.rules.votes(voter, poll, vote, roll, 2.0)
+
+    def promises(self, voter: str, opener: str, ballot: Ballot, vote: Vote | None = None) -> None:
+        self.rules.hears(opener, Poll(FIRST, ballot), vote or Vote(voter.encode(), True))
+
+    def puts(self, opener: str, ballot: Ballot, voters: dict[str, bytes]) -> list[str]:
+        self.rules.puts(opener, Poll(FIRST, ballot, voters), 3.0)
+        return self.told
+
+
+def test_votes_are_given_in_rising_ballots() -> None:
+    case = Case()
+    case.votes("c", Poll(FIRST, TWO), Vote(b"c", True))
+
+    case.votes("c", Poll(FIRST, ONE), Vote(b"c", False))
+    case.votes("c", Poll(FIRST, ONE), Vote(b"c", True))
+
+    assert case.told == ["at 2.000 s c voted in ballot (1, 'a') after (2, 'b')"]
+
+
+def test_a_vote_is_on_the_disk_when_it_is_given() -> None:
+    case = Case()
+
+    case.votes("c", Poll(FIRST, ONE), Vote(b"c", True), is_stored=False)
+
+    assert case.told == ["at 2.000 s c voted in ballot (1, 'a'), and its disk does not say so"]
+
+
+@pytest.mark.parametrize(("accepted_in", "is_amiss"), [(ONE, False), (NO_BALLOT, True)])
+def test_who_has_accepted_something_says_so_in_every_later_ballot(accepted_in: Ballot, is_amiss: bool) -> None:
+    case = Case()
+    case.votes("c", Poll(FIRST, ONE, FOUR), Vote(b"c", True, ONE, FOUR))
+
+    case.votes("c", Poll(FIRST, TWO), Vote(b"c", True, accepted_in))
+
+    assert bool(case.told) == is_amiss
+
+
+def test_nothing_is_put_to_the_vote_before_most_have_promised() -> None:
+    case = Case()
+
+    assert case.puts("a", ONE, FOUR) == [
+        "at 3.000 s a puts something to the vote in ballot (1, 'a') with 0 promises of others among 3"
+    ]
+
+
+@pytest.mark.parametrize(("voters", "is_amiss"), [(FOUR, False), (FEWER, True)])
+def test_what_may_have_been_decided_is_put_to_the_vote_again(voters: dict[str, bytes], is_amiss: bool) -> None:
+    case = Case()
+    case.promises("c", "b", TWO, Vote(b"c", True, ONE, FOUR))
+
+    assert bool(case.puts("b", TWO, voters)) == is_amiss
+
+
+def test_no_two_electorates_have_one_number() -> None:
+    case = Case()
+
+    case.rules.elected("b", FIRST, FOUR, 4.0)
+
+    assert case.told == ["at 4.000 s b says that electorate 3 is another one than others say"]
+
+
+@pytest.mark.parametrize(("accepting", "is_amiss"), [("c", False), ("", True)])
+def test_an_electorate_is_decided_by_most_of_the_one_before(accepting: str, is_amiss: bool) -> None:
+    case = Case()
+    if accepting:
+        case.votes(accepting, Poll(FIRST, ONE, FOUR), Vote(accepting.encode(), True, ONE, FOUR))
+
+    case.rules.elected("a", SECOND, FOUR, 5.0)
+
+    assert bool(case.told) == is_amiss

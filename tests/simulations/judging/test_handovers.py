@@ -1,0 +1,205 @@
+"""The model of handovers tells what was said of a bucket before it was so, and what was let go of too soon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from simulations.model.handovers import Handovers, Standing
+from simulations.model.stores import Key, StandingRow, Stores, stamp_of
+from tests.simulations.judging.test_acknowledged import DONE, LINK, QUEUED, Seen
+
+BUCKET = 5
+
+
+@dataclass
+class Case:
+    """Three masters with two copies of everything, one link in one bucket, and what was told of them."""
+
+    sight: Seen = field(default_factory=Seen)
+    stores: Stores = field(default_factory=Stores)
+    told: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.stores.bucket_of[LINK] = BUCKET
+        self.rules = Handovers(self.stores, self.sight, 2, self.told.append)
+
+    def owns(self, node: str, epoch: int = 2, key: Key = LINK) -> None:
+        self.stores.store(node).records[key] = QUEUED
+        self.stands(node, epoch)
+
+    def holds(self, node: str, epoch: int = 2, key: Key = LINK) -> None:
+        self.stores.store(node).held[key] = QUEUED
+        self.stands(node, epoch)
+
+    def stands(self, node: str, epoch: int, lack: int = 0) -> None:
+        self.stores.store(node).standings[BUCKET] = StandingRow(epoch, lack, 0, "")
+
+
+def test_who_lets_go_of_a_bucket_says_how_much_there_is_of_it() -> None:
+    case = Case()
+    case.holds("m1")
+
+    case.rules.released("m1", "m0", {BUCKET: Standing(2)}, [1])
+    case.rules.released("m1", "m0", {BUCKET: Standing(2)}, [])
+
+    assert case.told == ["at 100.000 s m1 told m0 that it has nothing of bucket 5, and has page 2"]
+
+
+@pytest.mark.parametrize("is_behind", [False, True])
+def test_disk_that_was_set_back_may_say_that_it_has_what_it_had_once(is_behind: bool) -> None:
+    case = Case()
+    case.owns("m0")
+    case.rules.acknowledged("m0", [LINK])
+    case.stands("m1", 2)
+    case.sight.behind = frozenset({"m1"} if is_behind else ())
+
+    case.rules.released("m1", "m2", {BUCKET: Standing(2)}, [])
+
+    assert bool(case.told) is not is_behind
+
+
+def test_what_came_while_it_was_counted_need_not_be_said() -> None:
+    case = Case()
+    case.holds("m1")
+    case.stores.store("m1").came[LINK] = 99.5
+
+    case.rules.released("m1", "m0", {BUCKET: Standing(2)}, [])
+
+    assert case.told == []
+
+
+def test_who_lets_go_of_a_bucket_has_no_page_of_it_in_hand() -> None:
+    case = Case()
+    case.owns("m1")
+    store = case.stores.store("m1")
+    store.numbers[4], store.leases[4] = LINK, 9
+
+    case.rules.released("m1", "m0", {BUCKET: Standing(2)}, [1])
+
+    assert case.told == ["at 100.000 s m1 let m0 have page 2, and it is in a slave's hands, lease 9"]
+
+
+@pytest.mark.parametrize(
+    ("standing", "is_amiss"),
+    [
+        (Standing(2), True), (Standing(1), False), (Standing(2, 2, 1), False), (Standing(2, 1, 0), True),
+        (Standing(4, 3, 0, ((1, 2),)), True), (Standing(4, 3, 1), False),
+    ],
+)  # fmt: skip
+def test_who_says_that_it_has_an_epoch_has_what_was_acknowledged_under_it(standing: Standing, is_amiss: bool) -> None:
+    case = Case()
+    case.owns("m0", epoch=2)
+    case.rules.acknowledged("m0", [LINK])
+
+    case.rules.released("m1", "m2", {BUCKET: standing}, [])
+
+    assert bool(case.told) == is_amiss
+
+
+def test_who_was_away_when_something_was_acknowledged_may_think_that_it_has_all() -> None:
+    case = Case(Seen(away=frozenset({"m1"})))
+    case.owns("m0", epoch=2)
+    case.rules.acknowledged("m0", [LINK])
+
+    case.rules.released("m1", "m2", {BUCKET: Standing(2)}, [])
+
+    assert case.told == []
+
+
+def test_who_takes_a_bucket_has_all_that_was_let_go_of() -> None:
+    case = Case()
+    case.holds("m1")
+    case.rules.released("m1", "m0", {BUCKET: Standing(2)}, [1])
+
+    case.rules.taken("m0", "m1", {BUCKET})
+
+    assert case.told == ["at 100.000 s m0 told m1 that it has all of its buckets, and lacks page 2"]
+
+
+def given_up(case: Case) -> list[str]:
+    """The words on m1, which has given up its bucket to m0."""
+    case.rules.released("m1", "m0", {BUCKET: Standing(2)}, [1])
+    case.stores.store("m1").records.clear()
+    case.rules.forgotten("m1", "m0", {BUCKET: 3})
+    return case.told
+
+
+def test_who_gives_a_bucket_up_keeps_copies_of_it() -> None:
+    case = Case()
+    case.owns("m1")
+    case.stands("m1", 3, lack=3)
+
+    assert given_up(case) == ["at 100.000 s m1 gave up page 2 to m0, and kept no copy of it"]
+
+
+def test_who_gives_a_bucket_up_notes_its_epoch() -> None:
+    case = Case()
+    case.owns("m1")
+    case.holds("m1")
+
+    assert given_up(case) == ["at 100.000 s m1 agreed to epoch 3 of bucket 5 with m0, and has not noted it"]
+
+
+def test_an_owner_serves_with_all_that_was_acknowledged_as_far_as_it_can_be_reached() -> None:
+    case = Case()
+    case.owns("m1")
+    case.rules.acknowledged("m1", [LINK])
+    case.sight.now_s += 60.0
+
+    case.rules.whole("m0", {BUCKET})
+
+    assert case.told == [
+        "at 160.000 s m0 serves bucket 5 without page 2, which was acknowledged at 100.000 s and is with m1",
+    ]
+
+
+@pytest.mark.parametrize(("came", "is_amiss"), [(True, False), (False, True)])
+def test_copies_that_are_called_whole_have_all_before_long(came: bool, is_amiss: bool) -> None:
+    case = Case()
+    case.owns("m0")
+    case.stands("m1", 2)
+
+    case.rules.noted("m1", "m0", {BUCKET: 2})
+    if came:
+        case.holds("m1")
+    case.sight.now_s += 11.0
+    case.rules.acknowledged("m0", [])
+
+    assert bool(case.told) == is_amiss
+
+
+def dropped(*elsewhere: str, lack: int, stamp: int = QUEUED) -> list[str]:
+    """The words on m1, which has dropped a copy that these have."""
+    case = Case()
+    for node in elsewhere:
+        case.holds(node)
+    case.stands("m1", 2, lack)
+    case.stores.store("m1").left[LINK] = (100.0, stamp)
+    case.rules.dropped("m1", LINK)
+    return case.told
+
+
+def test_a_copy_is_dropped_where_enough_others_have_it_and_the_standing_has_fallen() -> None:
+    assert dropped("m0", "m2", lack=2) == []
+
+
+def test_a_copy_that_too_few_have_is_not_dropped() -> None:
+    assert dropped("m0", lack=2) == ["at 100.000 s m1 dropped its copy of page 2, which is with m0 besides"]
+
+
+def test_a_copy_that_is_further_than_the_others_is_not_dropped() -> None:
+    assert dropped("m0", "m2", lack=2, stamp=DONE) == [
+        "at 100.000 s m1 dropped its copy of page 2, which is further than with m0, m2"
+    ]
+
+
+def test_the_standing_falls_before_the_rows_do() -> None:
+    assert dropped("m0", "m2", lack=0) == [
+        "at 100.000 s m1 dropped page 2, and its disk says that bucket 5 is whole there"
+    ]
+
+
+def test_a_stamp_orders_by_visit_then_phase_then_attempts() -> None:
+    assert stamp_of(0, 0, 9, 9) < stamp_of(0, 3, 0, 0) < stamp_of(1, 0, 0, 0)

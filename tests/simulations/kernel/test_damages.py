@@ -1,0 +1,106 @@
+"""Damage to simulated databases: what is tried either shows, or says the same as before."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from p2pcrawl.frontier.database.log_integrity import broken_log
+from simulations.world.damages import WAYS, damage
+from simulations.world.disk_errors import KINDS, DiskError
+from simulations.world.disks import Disk
+from simulations.world.world import World
+
+
+def logged(folder: Path, commits: int = 12) -> Path:
+    """A database of a killed process: all that was committed is in its log."""
+    path = folder / "data.db"
+    with (
+        closing(sqlite3.connect(path, isolation_level=None)) as db,
+        closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as other,
+    ):
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("CREATE TABLE t (number INTEGER PRIMARY KEY, filling TEXT NOT NULL)")
+        db.execute("CREATE INDEX by_filling ON t (filling)")
+        for number in range(commits):
+            db.execute("INSERT INTO t VALUES (?, ?)", (number, f"{number} " + "x" * 2000))
+        other.execute("SELECT count(*) FROM t").fetchone()
+        db.close()
+    return path
+
+
+def rows(path: Path) -> list[Any] | None:
+    """What is there; None where SQLite finds that it makes no sense."""
+    try:
+        with closing(sqlite3.connect(path)) as db:
+            sound = db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+            return db.execute("SELECT * FROM t ORDER BY number").fetchall() if sound else None
+    except sqlite3.DatabaseError:
+        return None
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_what_is_damaged_shows_or_says_the_same_as_before(how: str, tmp_path: Path) -> None:
+    whole, places = rows(logged(tmp_path)), set()
+    for seed in range(30):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        path = logged(folder)
+
+        told = damage(path, how, Random(seed))
+
+        assert told.startswith(how)
+        assert broken_log(path) or rows(path) in (None, whole)
+        places.add(told.rpartition(" ")[2])
+    assert places == {"data.db", "data.db-wal"}
+
+
+def write(path: Path, told: list[str]) -> None:
+    """Queries, changes and commits again and again, and tells what was refused."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("CREATE TABLE IF NOT EXISTS t (number)")
+        for number in range(4):
+            try:
+                db.execute("SELECT count(*) FROM t").fetchone()
+                db.execute("BEGIN")
+                db.execute("INSERT INTO t VALUES (?)", (number,))
+                db.execute("COMMIT")
+            except sqlite3.OperationalError as error:
+                assert not db.in_transaction
+                told.append(f"{number} {error.sqlite_errorname}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "refused"),
+    [
+        ("read", ["1 SQLITE_IOERR_READ"]),
+        ("write", ["1 SQLITE_IOERR_WRITE"]),
+        ("commit", ["1 SQLITE_IOERR_FSYNC"]),
+        ("full", ["1 SQLITE_FULL"]),
+        ("sync", []),
+    ],
+)
+def test_disk_refuses_one_call_and_keeps_the_others(kind: str, refused: list[str], tmp_path: Path) -> None:
+    told: list[str] = []
+    struck: list[str] = []
+
+    async def work() -> None:
+        write(tmp_path / "n" / "data.db", told)
+
+    with World(1) as world:
+        node = world.node("n")
+        disk = Disk(world, tmp_path / "n")
+        disk.begin()
+        node.cache, node.disk_error = disk.cache, DiskError(kind, 2, lambda: struck.append(kind))
+        world.run(node.start(work))  # type: ignore[arg-type]
+
+    assert kind in KINDS
+    assert told == refused
+    assert len(struck) == len(refused)
+    with closing(sqlite3.connect(tmp_path / "n" / "data.db")) as db:
+        assert [n for (n,) in db.execute("SELECT number FROM t")] == ([0, 2, 3] if refused else [0, 1, 2, 3])

@@ -1,0 +1,77 @@
+"""Odd webs are known as well as plain ones: what their hosts answer, and how each page has to end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from p2pcrawl.core.hosts.retry_after import retry_after_s
+from simulations.draws.oddities import drawn_oddities
+from simulations.play.options import Options
+from simulations.whole.plan import Plan
+from simulations.whole.simulation import Simulation
+from simulations.world.web import NOON, Kind, Robots, Web, WebPlan
+
+ODD = WebPlan(pages=60, hosts=8, odd_robots=1.0, outages=0.4, slow_hosts=0.2, busy=0.9, flaky=0.3, far_redirects=1.0)
+
+
+def test_a_web_without_oddities_is_what_it_was() -> None:
+    plain, odd = Web(4, WebPlan(pages=60, hosts=8)), Web(4, WebPlan(pages=60, hosts=8, odd_robots=1.0, outages=1.0))
+
+    assert plain.pages == odd.pages
+    assert all(host.robots is Robots.PLAIN and host.away_s == (0.0, 0.0) for host in plain.hosts.values())
+    assert all(host.robots is not Robots.PLAIN for host in list(odd.hosts.values())[1:])
+
+
+def test_what_a_busy_host_asks_for_is_what_its_answer_says() -> None:
+    web = Web(4, ODD)
+    flaky = [page.url for page in web.pages.values() if page.kind is Kind.FLAKY]
+    replies = [reply for url in flaky for reply in (web.reply(url), web.reply(url)) if reply.status in (429, 503)]
+
+    told = [retry_after_s(reply.headers, NOON) or 0.0 for reply in replies]
+    assert told == [reply.retry_after_s for reply in replies]
+    assert {"Date" in reply.headers for reply in replies if reply.retry_after_s} == {True, False}
+    assert 0.0 in told
+
+
+def test_a_host_is_away_for_a_while_and_comes_back() -> None:
+    web = Web(4, replace(ODD, outages=1.0))
+    host = list(web.hosts.values())[1]
+    begins_s, ends_s = host.away_s
+
+    answers = [web.reply(host.pages[0].url, now_s).failure for now_s in (begins_s - 1.0, begins_s + 0.1, ends_s + 1.0)]
+
+    assert [bool(failure) for failure in answers] == [False, True, False]
+
+
+def test_where_robots_txt_says_nothing_nothing_is_forbidden_and_where_it_always_fails_everything_is() -> None:
+    web = Web(9, WebPlan(pages=300, hosts=30, odd_robots=1.0, forbidden=0.3))
+    forbidden = [page for page in web.pages.values() if page.kind is Kind.FORBIDDEN]
+
+    assert {web.hosts[page.host].has_rules for page in forbidden} == {True, False}
+    assert all(web.forbids(page) == web.hosts[page.host].has_rules for page in forbidden)
+    assert not any(web.answers(p.url) for p in web.pages.values() if web.hosts[p.host].robots is Robots.DOWN)
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 1.0])
+def test_a_crawl_of_an_odd_web_comes_to_the_end_that_the_web_has(delay_s: float) -> None:
+    options = Options(scenario="rolling", masters=3, pages=60, hosts=8, seed=4, delay_s=delay_s)
+
+    report = Simulation(Plan(options, web=ODD)).run()
+
+    assert report.violations == []
+
+
+@pytest.mark.parametrize("ring", ["modulo", "two-level"])
+def test_other_rings_crawl_all_of_it_too(ring: str) -> None:
+    options = Options(scenario="rolling", masters=3, pages=30, hosts=6, seed=4, ring=ring, placement="host-bucket")
+
+    assert Simulation(options).run().violations == []
+
+
+def test_oddities_are_drawn_from_the_seed_for_the_options_that_ask_for_them() -> None:
+    odd, usual = (Plan(Options(seed=7, pages=30, draws=draws)).completed().web for draws in (("web",), ()))
+
+    assert odd is not None and {name: getattr(odd, name) for name in drawn_oddities(7)} == drawn_oddities(7)
+    assert usual == WebPlan(pages=30)
