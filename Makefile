@@ -2,6 +2,7 @@
 # PYTHON=... chooses another interpreter (3.11 or newer, with pip 22.3 or newer).
 
 PYTHON ?=
+MINUTES ?= 55
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -10,7 +11,7 @@ STAMP := $(VENV)/.installed
 WORKERS := -n 3 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: setup demo test check pictures bench soak clean help
+.PHONY: setup demo test check pictures bench soak chaos clean help
 
 setup: $(STAMP)  ## make .venv and install p2pcrawl with its development tools
 
@@ -58,6 +59,10 @@ soak: $(STAMP)  ## run the tests that take minutes, 500 simulated clusters, and 
 	$(BIN)/python -m pytest -m soak
 	$(BIN)/python -m simulations swarm --seeds 500 --from 1 --jobs 2
 	-$(BIN)/python -m simulations mutants --hard --seeds 3 --jobs 2
+
+# Disks that fill, fail and lose power, and cuts of the network, need root; what cannot be tried is said and left out.
+chaos: $(STAMP)  ## strike real peers at random for MINUTES (55) and judge what comes of it
+	@$(BIN)/python -m benchmarks.chaos --minutes $(MINUTES)
 
 clean:  ## remove .venv and what the tools left behind
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -23,6 +23,8 @@ AGREE_S = 90.0
 LEAVE_S = 60.0
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 LISTEN = ("--bind", "127.0.0.1:0", "--api", "127.0.0.1:0", "--role", "master", "--json")
+READ_TOKEN = "token-read"
+"""In a peer's data folder."""
 GONE = {"dead", "left", ""}
 """How a member is told of that does not count any more; "" when it is told of no more."""
 _EVENT = re.compile(r"\b([0-9a-f]{8}) (\w+) at ")
@@ -52,6 +54,14 @@ def p2pcrawl(number: int) -> Sequence[object]:
     return ("-m", "p2pcrawl")
 
 
+def reading_token(data: Path) -> dict[str, str]:
+    """Returns the header by which a peer's API may be read; off loopback it wants one."""
+    try:
+        return {"Authorization": f"Bearer {(data / READ_TOKEN).read_text().strip()}"}
+    except OSError:
+        return {}
+
+
 class PeerProcess(Watched):
     """One peer. Its data folder stays when it ends, so that it can come back as the same one.
 
@@ -76,11 +86,12 @@ class PeerProcess(Watched):
         self.role: str = ready["role"]
         self.address: str = ready["address"]
         self.api: str = ready["api"]
+        self._token = reading_token(data)
 
     def ask(self, question: str, timeout_s: float = 30.0, **query: object) -> Any:
         """Asks its API a question: ``status``, ``jobs/7``, ``urls/owner`` and so on. Raises OSError."""
         url = f"http://{self.api}/v1/{question}" + ("?" + urlencode(query) if query else "")
-        with urllib.request.urlopen(url, timeout=timeout_s) as answer:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=self._token), timeout=timeout_s) as answer:
             return json.loads(answer.read())
 
     def owner_of(self, url: str) -> dict[str, Any]:

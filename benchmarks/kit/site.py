@@ -3,8 +3,8 @@
 A page is about 20 KB of HTML with 40 links: its children in a tree (so that every page can be reached from page 0),
 pages at random and of the same host, duplicates, fragments and links that lead nowhere. The same numbers always make
 the same site. Control, at 127.0.0.1 only: /_stats, /_hits, /_urls, /_reset; with --visits also /_visits, which tells
-when each request began (its last byte was read) and ended (its answer was about to be written), on the system's
-monotonic clock, and /_clients, the addresses where the same requests came from.
+when each request began (its last byte was read) and ended (its answer was about to be written, or its client was gone),
+on the system's monotonic clock, and /_clients, the addresses where the same requests came from.
 """
 
 from __future__ import annotations
@@ -205,6 +205,7 @@ class _Connection(asyncio.Protocol):
 
     def __init__(self, site: SyntheticSite, host: str) -> None:
         self._site, self._host, self._buffer = site, host, b""
+        self._open: list[Visit] = []
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
@@ -217,14 +218,21 @@ class _Connection(asyncio.Protocol):
             target = head.split(b" ", 2)[1]
             visit = self._site.begun(self._host, target, self._client)
             reply = self._site.reply_to(self._host, target)
+            self._open += [visit] if visit is not None else []
             if self._site.latency_s:
                 asyncio.get_running_loop().call_later(self._site.latency_s, self._send, reply, visit)
             else:
                 self._send(reply, visit)
 
-    def _send(self, reply: bytes, visit: Visit | None) -> None:
-        if visit is not None:
+    def connection_lost(self, error: Exception | None) -> None:
+        for visit in self._open:
             visit.end_s = time.monotonic()
+        self._open.clear()
+
+    def _send(self, reply: bytes, visit: Visit | None) -> None:
+        if visit is not None and visit in self._open:
+            visit.end_s = time.monotonic()
+            self._open.remove(visit)
         if not self._transport.is_closing():
             self._transport.write(reply)  # type: ignore[attr-defined]
 

@@ -1,0 +1,3 @@
+"""Random faults against real processes, disks and networks, round after round, judged from outside: the campaign of
+``make chaos``.
+"""
