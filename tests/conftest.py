@@ -6,8 +6,11 @@ import gc
 import os
 import sys
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
+
+from tests.own_environment import own_environment
 
 # No test trusts a public authority. Every process that imports aiohttp reads their list, which takes some 30 ms, and
 # the tests start more than a thousand.
@@ -39,3 +42,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = [each for each in terminalreporter.stats.get("skipped", []) if "tests/servers/" in each.nodeid]
     for reason in sorted({str(each.longrepr[2]) for each in skipped if isinstance(each.longrepr, tuple)}):
         terminalreporter.write_line(f"NOT TESTED against a real server: {reason}", yellow=True)
+
+
+@pytest.fixture
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gives peers folders of the test for what they keep of themselves and of their cluster."""
+    for name, folder in own_environment(tmp_path).items():
+        monkeypatch.setenv(name, folder)

@@ -5,11 +5,8 @@ The pictures in the docs are made here: ``make pictures``.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +18,10 @@ from PIL import Image
 from benchmarks.page.browser import Tab
 from p2pcrawl.peer.api.tokens import TOKEN_FILE
 from tests.cli.conftest import until
-from tests.cli.forks import ENDS_S, FORKS, ROOT, environment
+from tests.cli.forks import FORKS
 from tests.cli.peers import Cluster, asked
 from tests.dashboard.conftest import violations
+from tests.demo_site import demo_site
 
 pytestmark = pytest.mark.slow
 
@@ -66,25 +64,12 @@ class Scene:
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     FORKS.begin()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "p2pcrawl.demo.site", "--pages", str(PAGES), "--hosts", "20", "--until-eof"],
-        cwd=ROOT,
-        env=environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin is not None and process.stdout is not None
-    site = json.loads(process.stdout.readline())
-    with Cluster(tmp_path_factory.mktemp("scene")) as cluster:
+    with demo_site(PAGES, hosts=20) as site, Cluster(tmp_path_factory.mktemp("scene")) as cluster:
         (cluster.folder / "pages.py").write_text(SPIDER)
         for number in range(3):
             cluster.start("--role", "master", "--slaves", 1, "--data", f"node{number}")
         cluster.until_agreed(3)
         yield Scene(cluster, site, _submit(cluster, site))
-    process.stdin.close()
-    process.wait(ENDS_S)
-    process.stdout.close()
     FORKS.end()
 
 

@@ -30,13 +30,11 @@ WANTED = "P2PCRAWL_TEST_PROMETHEUS"
 LIMIT_S = 45.0
 OF_PROMETHEUS = {"up"}
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
-
-
-@pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+pytestmark = [
+    pytest.mark.usefixtures("own_folders"),
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
 
 
 def program(name: str) -> str:

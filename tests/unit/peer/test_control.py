@@ -22,16 +22,10 @@ from tests.unit.peer.test_peer import PAGES, Site, lead_of, peer, site_of, spide
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.usefixtures("impatient"),
+    pytest.mark.usefixtures("impatient", "own_folders"),
 ]
 
 LIMIT_S = 30.0
-
-
-@pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 async def until(condition: Callable[[], bool | Awaitable[bool]]) -> None:

@@ -14,15 +14,9 @@ from p2pcrawl.peer.peer import PeerJob
 from tests.unit.peer.test_control import begun, ended, seen_all, until
 from tests.unit.peer.test_peer import PAGES, peer, site_of, spider
 
-pytestmark = pytest.mark.usefixtures("impatient")
+pytestmark = pytest.mark.usefixtures("impatient", "own_folders")
 
 KEPT = ("record", "item", "lease", "staged", "queue", "queue_young", "seen", "seen_young", "tally", "sink")
-
-
-@pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 def left_in(folder: Path, job: int) -> dict[str, int]:

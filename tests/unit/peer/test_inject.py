@@ -17,11 +17,7 @@ from p2pcrawl.peer.peer import PeerJob
 from tests.unit.peer.test_control import ended
 from tests.unit.peer.test_peer import PAGES, peer, site_of, spider
 
-
-@pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+pytestmark = pytest.mark.usefixtures("own_folders")
 
 
 async def test_finished_job_runs_again_for_urls_that_are_put_into_it_and_once_for_each(tmp_path: Path) -> None:

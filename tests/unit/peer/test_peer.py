@@ -19,17 +19,11 @@ from p2pcrawl.wire.sealed.keys import generate_key
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.usefixtures("impatient"),
+    pytest.mark.usefixtures("impatient", "own_folders"),
 ]
 
 PAGES = 60
 HOSTS = 20
-
-
-@pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 class Site:

@@ -12,13 +12,7 @@ from p2pcrawl.peer.peer import PeerJob
 from tests.unit.peer.test_control import at_rest, begun, ended, seen_all, until
 from tests.unit.peer.test_peer import PAGES, lead_of, peer, site_of, spider
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("impatient")]
-
-
-@pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("impatient", "own_folders")]
 
 
 def delay_at(one, job: int) -> float | None:  # type: ignore[no-untyped-def]

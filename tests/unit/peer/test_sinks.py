@@ -44,9 +44,7 @@ def make_sink(address: SinkAddress, place: SinkPlace) -> Sink:
 
 
 @pytest.fixture(autouse=True)
-def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Destination]:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+def there(own_folders: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Destination]:
     monkeypatch.setattr("p2pcrawl.master.carrying.LOOK_S", 0.05)
     monkeypatch.setattr("p2pcrawl.master.jobs.delivery.AWAY_S", 0.05)
     monkeypatch.setattr("p2pcrawl.master.jobs.delivery.AWAY_MAX_S", 0.1)

@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
 from p2pcrawl.peer.peer import Peer
+from tests.own_environment import own_environment
 from tests.unit.peer.test_peer import Site, peer, site_of, spider
 
 T = TypeVar("T")
@@ -65,7 +68,14 @@ async def _begin(live: LiveCluster, folder: Path) -> None:
 
 @contextmanager
 def live_cluster(folder: Path) -> Iterator[LiveCluster]:
-    """Runs until left."""
+    """Runs until left, with folders of its own for what peers keep."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, own in own_environment(folder).items():
+            patch.setenv(name, own)
+        yield from _run(folder)
+
+
+def _run(folder: Path) -> Iterator[LiveCluster]:
     begun: list[LiveCluster] = []
     failure: list[BaseException] = []
     ready, stop = threading.Event(), asyncio.Event()

@@ -41,12 +41,8 @@ EXAMPLES = settings(
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
-    folder = tmp_path_factory.mktemp("live")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
-        patch.setenv("XDG_STATE_HOME", str(folder / "state"))
-        with live_cluster(folder) as live:
-            yield live
+    with live_cluster(tmp_path_factory.mktemp("live")) as live:
+        yield live
 
 
 @pytest.fixture(scope="module")

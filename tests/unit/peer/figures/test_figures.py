@@ -17,14 +17,8 @@ from tests.unit.peer.test_peer import PAGES, peer, site_of
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.usefixtures("impatient"),
+    pytest.mark.usefixtures("impatient", "own_folders"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 async def all_wait(one: Peer, job: PeerJob) -> bool:

@@ -18,13 +18,14 @@ from tests.unit.peer.test_peer import HOSTS, Site, peer, site_of, spider
 
 NUMBERS = ("pages", "items", "queued", "leased", "state")
 
-pytestmark = [pytest.mark.filterwarnings("ignore::ResourceWarning"), pytest.mark.usefixtures("impatient")]
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.usefixtures("impatient", "own_folders"),
+]
 
 
 @pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+def _always_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("p2pcrawl.peer.watching.overview.FRESH_S", 0.0)
 
 
