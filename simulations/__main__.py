@@ -11,6 +11,8 @@ from types import FrameType
 
 from p2pcrawl.model.errors import P2PCrawlError
 
+from .kernel.stopping import leave_unawaited
+
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 _STOPS = (signal.SIGINT, signal.SIGTERM)
@@ -44,6 +46,7 @@ def _stopping() -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         for each in _STOPS:
             signal.signal(each, signal.SIG_IGN)
+        leave_unawaited()
         raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
     before = [signal.signal(each, stop) for each in _STOPS]

@@ -11,6 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Collection
 
+from p2pcrawl.core.hosts.politeness import RobotsEntry
 from p2pcrawl.fetch.connection.guard import opened_by
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.company.company import Company
@@ -72,12 +73,14 @@ class Aside:
             await self._take_up_dropped(self._jobs[number], frozenset(hosts))
 
     def _forget_robots(self, hosts: Collection[str]) -> None:
-        """Forgets the robots.txt of hosts that were closed: it could not be asked for, and seemed to allow
-        everything.
+        """Forgets what is taken for the robots.txt of hosts that were closed: it could not be asked for, and seemed to
+        allow everything, or nothing where it was behind a redirect. What was read for a job to which they were open
+        stays.
         """
         for seat in self._bench.seats.values():
             if seat.host.robots and opened_by(f"http://{seat.host.name}/") in hosts:
-                seat.host.robots = None
+                read = {of: known for of, known in seat.host.robots.items() if _was_read(known)}
+                seat.host.robots = read or None
 
     async def _take_up_dropped(self, job: Job, hosts: frozenset[str]) -> None:
         if not job.counts[f"dropped:{Drop.PRIVATE_NETWORK}"]:
@@ -118,3 +121,7 @@ class Aside:
             noted = self._journal.note(Notable.HOST_DOWN, job=number, host=seat.host.name if seat is not None else "")
             text = "%d pages failed: %s, their host does not answer"
             log.warning(text, changes["failed"], Failure.HOST_DOWN, extra=noted)
+
+
+def _was_read(robots: RobotsEntry) -> bool:
+    return not robots.only_for and robots.verdict != "disallow"

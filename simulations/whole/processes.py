@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 from p2pcrawl.model.errors import P2PCrawlError
 
+from ..kernel.stopping import leave_unawaited
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -95,6 +97,7 @@ def end_at_signals() -> None:
 def _end(number: int, frame: FrameType | None) -> None:
     """Ends this process, once, as an exception does: what it had opened is put away."""
     signal.signal(number, signal.SIG_IGN)
+    leave_unawaited()
     raise SystemExit
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
-from p2pcrawl import Crawler, Response, Spider
+from p2pcrawl import Crawler, Request, Response, Spider
 from tests.sites.server import Asked, Server, TimedReply, site_answer
 
 PAGES: dict[str, tuple[str, dict[str, str]]] = {
@@ -108,3 +109,29 @@ async def test_two_spiders_of_one_crawl_each_have_the_rules_of_their_own_purpose
     # Once where the one that asks for more is the first to come, else once more for it.
     assert targets.count("/robots.txt") in (1, 2)
     assert targets.count("/.well-known/tdmrep.json") == 1
+
+
+class Late(Told):
+    """Starts when it is told to."""
+
+    may_start: asyncio.Event
+
+    async def start(self) -> AsyncIterator[Request]:
+        await self.may_start.wait()
+        async for request in super().start():
+            yield request
+
+
+async def test_host_that_a_second_spider_starts_at_is_not_asked_for_its_robots_txt_again() -> None:
+    async with (
+        site() as (url, targets),
+        Crawler([Told, Late], slaves=0, arguments={"start_urls": url}) as crawler,
+    ):
+        Late.may_start, paths = asyncio.Event(), []
+        async for item in crawler.items():
+            paths.append(item["path"])
+            if item["path"] == "/behind":
+                Late.may_start.set()
+
+    assert len(paths) == 12
+    assert targets.count("/robots.txt") == 1

@@ -380,4 +380,5 @@ def _robots_needed(host: Host, pace: Pace, candidate: Candidate, now: float) -> 
         return ""
     origin = origin_of(candidate.link.url)
     entry = host.robots.get((origin, pace.agent)) if host.robots else None
-    return "" if entry is not None and now < entry.expires_at else origin
+    known = entry is not None and now < entry.expires_at and entry.only_for in (0, candidate.job)
+    return "" if known else origin

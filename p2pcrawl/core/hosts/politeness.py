@@ -90,6 +90,8 @@ class RobotsEntry:
     """Times in a row that it could not be read."""
     losses: int = 0
     """Times in a row that the slave which asked for it was lost."""
+    only_for: int = 0
+    """The one job for which it holds, where that is so: nobody was asked, for the host is closed to that job."""
 
     @property
     def body(self) -> str:

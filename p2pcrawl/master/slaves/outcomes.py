@@ -292,6 +292,8 @@ class Intake:
         if self._jobs[lease.job].opened_in.get(opened_by(lease.origin), 0) > lease.version:
             # The slave may have held it for closed.
             entry.expires_at = now
+        if self._is_closed(self._jobs[lease.job], lease.origin):
+            entry.only_for = lease.job
         self._workbench.robots_known(lease.seat, lease.origin, lease.agent, entry)
         if result.unasked:
             host.release(now, None)
@@ -303,7 +305,7 @@ class Intake:
             host.next_at = max(host.next_at, now + min(OURS_BACKOFF_MAX_S, ROBOTS_RETRY_S * 2 ** (tries - 1)))
         self._ended(lease.seat)
         batch.tallies[lease.job]["robots"] += 1
-        if not unreachable and not self._is_closed(self._jobs[lease.job], result.origin):
+        if not unreachable and not entry.only_for:
             batch.hosts.append(
                 HostRow(
                     host.key,

@@ -159,6 +159,24 @@ def test_pages_follow_when_robots_txt_is_known() -> None:
     assert [t.candidate.record for t in bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)] == [1, 2]
 
 
+def test_what_a_job_found_where_a_host_is_closed_to_it_holds_for_no_other_job() -> None:
+    bench = bench_of(robotstxt_obey=True)
+    pace = bench.pace(1)
+    bench.open_job(2, pace)
+    bench.add([candidate(1, job=1), candidate(2, job=2)])
+    turn = bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)[0]
+
+    bench.robots_known(turn.seat, turn.robots_origin, pace.agent, replace(robots_entry(100.0), only_for=1))
+    turn.seat.host.end(0.0, pace, answered=True)
+    bench.ended(turn.seat)
+    page = bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)
+    answer(page[0], bench, answered=True)
+    other = bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)
+
+    assert [(t.candidate.job, t.robots_origin) for t in page] == [(1, "")]
+    assert [(t.candidate.job, t.robots_origin) for t in other] == [(2, "http://h1.example")]
+
+
 def test_expired_robots_txt_is_asked_for_again_when_nothing_is_open() -> None:
     bench = bench_of(robotstxt_obey=True)
     bench.add(candidate(n) for n in range(1, 4))
