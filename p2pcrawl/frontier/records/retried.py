@@ -98,7 +98,8 @@ def _take_up(
         with Transaction(db):
             run_many(
                 db,
-                f"UPDATE record SET visit = min(visit + 1, {VISIT_MAX}), phase = {int(Phase.QUEUED)}, attempts = 0,"
+                f"UPDATE record SET told = coalesce(told, visit), visit = min(visit + 1, {VISIT_MAX}), turn = 0,"
+                f" phase = {int(Phase.QUEUED)}, attempts = 0,"
                 " losses = 0, status = 0, reason = '', size = 0, ended = 0, digest = NULL WHERE id IN (",
                 [(row["id"],) for row in rows],
                 ")",

@@ -107,6 +107,8 @@ class Store:
         self._items.stage(batch.staged)
         if batch.endings or batch.items:
             write_endings(db, self._items, batch, result, now)
+        if again := [candidate.record for candidate in result.fresh if candidate.visit]:
+            result.kept.update(self._items.kept(again))
         self._items.unstage(batch.unstage)
         if batch.leases:
             run_many(db, "INSERT OR REPLACE INTO lease (record, job, lease, attempt)", batch.leases)

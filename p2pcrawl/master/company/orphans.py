@@ -168,4 +168,8 @@ def _row_of(orphan: OrphanPage) -> Row:
         size=outcome.size,
         items=len(orphan.page.items),
         data=b"\n".join(orphan.page.items),
+        visit=task.visit,
+        told=task.visit,
+        past=outcome.past or task.past,
+        page_type=outcome.page_type,
     )
