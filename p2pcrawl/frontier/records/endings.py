@@ -109,6 +109,7 @@ def _disregard(db: sqlite3.Connection, items: ItemTable, batch: Batch, late: lis
             tally = batch.tallies[e.candidate.job]
             tally["queued"] += 1
             tallies.count(tally, e.phase, e.reason, -1)
+            tally["again"] -= e.due > 0
             tally["items"] -= sum(part.number for part in items.staged(e.candidate.record))
             tally["items"] -= sum(row.number for row in batch.items if row.record == e.candidate.record)
     records = {e.candidate.record for e in late}

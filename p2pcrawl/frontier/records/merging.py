@@ -21,7 +21,7 @@ from p2pcrawl.model.crawl.fingerprint import halves
 from p2pcrawl.model.crawl.record import VISIT_MAX, Phase
 from p2pcrawl.wire.messages.peer_messages import UNTOLD, Row
 
-_HERE = f"{PLACE}, r.bucket, r.reason, {STAMPED}"
+_HERE = f"{PLACE}, r.bucket, r.reason, r.turn, {STAMPED}"
 """A record as it stands here."""
 
 
@@ -85,6 +85,7 @@ def _move_in_queue(db: sqlite3.Connection, won: list[tuple[sqlite3.Row, Row]], b
         tally, number, phase = batch.tallies[row.job], here["id"], here["phase"]
         tallies.count(tally, phase, here["reason"], -1)
         tallies.count(tally, row.phase, row.reason, +1)
+        tally["again"] += (row.due > 0 and row.phase != Phase.QUEUED) - (here["turn"] > 0)
         place = place_of(here, batch.orders)
         if phase == Phase.QUEUED and row.phase != Phase.QUEUED:
             leaves.append(place)

@@ -70,6 +70,10 @@ class Response:
     is_xml: ClassVar[bool] = False
     article_reader: ArticleReader = ArticleReader.TRAFILATURA
     """Who finds the article; the setting ARTICLE_READER."""
+    visit: int = 0
+    """The number of this visit of the page, from 0: see REVISIT_INDEX."""
+    changed: bool = False
+    """Whether an earlier visit had the page, and it said something else."""
     _headers: Headers | None
     _request: Request | None
 
