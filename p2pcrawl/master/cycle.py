@@ -21,7 +21,7 @@ from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.exchange import Exchange
 from p2pcrawl.master.jobs.outputs import Outputs
 from p2pcrawl.master.requeue import Aside
-from p2pcrawl.master.revisits.turns import Turns
+from p2pcrawl.master.revisiting import Turns
 from p2pcrawl.master.slaves.granting import Granting
 from p2pcrawl.master.slaves.inbox import LOOK_AGAIN_S, Reports
 from p2pcrawl.master.slaves.outcomes import Aftermath, Intake

@@ -25,7 +25,7 @@ from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.jobs.outputs import Outputs
 from p2pcrawl.master.links.dispatch import Hold, Parcel
 from p2pcrawl.master.requeue import Aside
-from p2pcrawl.master.revisits.turns import Turns
+from p2pcrawl.master.revisiting import Turns
 from p2pcrawl.master.revisits.visit_ends import VisitEnds
 from p2pcrawl.master.slaves.granting import Granting
 from p2pcrawl.master.slaves.inbox import Reports

@@ -57,6 +57,11 @@ class HostBudget:
             return self.spacing_s
         return HOUR_S / max(0.5, self.per_hour - self.ahead)
 
+    @property
+    def open(self) -> int:
+        """Counts the visits that have begun and are not over."""
+        return sum(standing.open for standing in self._hosts.values())
+
     def begin(self, host: int, now: float) -> float:
         """Begins a visit, and returns 0; or returns when to ask again, for the host has no room for one now."""
         standing = self._hosts.get(host)

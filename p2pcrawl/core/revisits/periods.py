@@ -15,7 +15,7 @@ from enum import Enum, auto
 from math import log
 from typing import Final
 
-from p2pcrawl.model.crawl.past import ADAPTIVE, Past
+from p2pcrawl.core.revisits.past import ADAPTIVE, Past
 from p2pcrawl.model.crawl.record import VISIT_MAX
 from p2pcrawl.model.crawl.request import Kind
 from p2pcrawl.model.crawl.settings import Settings

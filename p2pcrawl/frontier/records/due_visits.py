@@ -21,7 +21,7 @@ from p2pcrawl.frontier.records.candidates import queued
 from p2pcrawl.frontier.records.columns import PLACE, named, place_of
 from p2pcrawl.model.crawl.record import VISIT_MAX, Order, Phase
 
-BEHIND_ROWS = 200_000
+BEHIND_ROWS = 50_000
 """So many visits that were put off are counted at most: whoever is as far behind as that need not know it to one."""
 
 

@@ -1,1 +1,1 @@
-"""Revisits: when pages that have ended are due again, and the visits of those that are"""
+"""Revisits: what follows from the end of a visit for the next one"""

@@ -13,10 +13,12 @@ from p2pcrawl.core.revisits.periods import Came, Periods
 from p2pcrawl.frontier.records.batch import Ending
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.model.cluster.notable import Notable
-from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
+from p2pcrawl.model.crawl.job import START_URL
+from p2pcrawl.model.crawl.page_link import FILE_CALLBACK, Link
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.outcome import Drop, NoPage
 from p2pcrawl.wire.messages.past_form import packed_past, past_in
+from p2pcrawl.wire.messages.slave_messages import Outcome, Task
 
 log = logging.getLogger(__name__)
 
@@ -63,9 +65,9 @@ class VisitEnds:
             if candidate.visit:
                 self.budget(job).again(candidate.host)
             return ending
-        came = _came(ending)
+        came = _came_of(ending.phase, ending.reason)
         past, due = past_in(ending.past), 0
-        if not (candidate.asks_nobody or candidate.link.callback == FILE_CALLBACK or ending.reason in _NEVER):
+        if not candidate.asks_nobody and _recurs(candidate.link, ending.reason):
             past, due = self.periods(job).after(candidate.link.kind, past, came, candidate.visit, now)
         if due:
             tally["again"] += 1
@@ -86,9 +88,29 @@ class VisitEnds:
             tally["revisits_late"] += 1
 
 
-def _came(ending: Ending) -> Came:
-    if ending.phase is not Phase.DONE:
+def due_after(job: Job, task: Task, outcome: Outcome, now: float) -> tuple[bytes, int] | None:
+    """Returns what is remembered of a page that was fetched for another master, and when it is due again. None: its
+    record has items of an earlier visit, which are not known here; the page is to be visited again.
+    """
+    brings = outcome.phase == Phase.DONE and outcome.reason not in (NoPage.UNCHANGED, NoPage.GONE)
+    if task.visit and not brings:
+        return None
+    past = past_in(outcome.past or task.past)
+    if outcome.phase == Phase.QUEUED or not _recurs(task.link, outcome.reason):
+        return packed_past(past), 0
+    came = _came_of(Phase(outcome.phase), outcome.reason)
+    past, due = Periods.of(job.settings).after(task.link.kind, past, came, task.visit, int(now))
+    return packed_past(past) if due else b"", due
+
+
+def _recurs(link: Link, reason: str) -> bool:
+    """Tells whether a page can be visited again at all."""
+    return link.callback != FILE_CALLBACK and not link.url.startswith(START_URL) and reason not in _NEVER
+
+
+def _came_of(phase: Phase, reason: str) -> Came:
+    if phase is not Phase.DONE:
         return Came.IN_VAIN
-    if ending.reason == NoPage.GONE:
+    if reason == NoPage.GONE:
         return Came.GONE
-    return Came.UNCHANGED if ending.reason in _AS_BEFORE else Came.CHANGED
+    return Came.UNCHANGED if reason in _AS_BEFORE else Came.CHANGED

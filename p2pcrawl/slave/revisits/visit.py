@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
+from p2pcrawl.core.revisits.past import ADAPTIVE, Past
 from p2pcrawl.fetch.components.status import StatusError
 from p2pcrawl.model.choosing.revisit_period import revisit_period
-from p2pcrawl.model.crawl.past import ADAPTIVE, Past
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings

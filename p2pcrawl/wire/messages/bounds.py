@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
+from p2pcrawl.core.revisits.past import PAST_MAX
 from p2pcrawl.model.choosing.setting_bounds import SECONDS_MAX
 from p2pcrawl.model.crawl import page_link
-from p2pcrawl.model.crawl.past import PAST_MAX
 from p2pcrawl.model.crawl.record import PAGE_TYPE_MAX
 
 Fingerprint = Annotated[bytes, Meta(min_length=16, max_length=16)]

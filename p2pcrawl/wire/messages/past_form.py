@@ -6,7 +6,7 @@ import dataclasses
 
 import msgspec
 
-from p2pcrawl.model.crawl.past import PAST_MAX, VALIDATOR_MAX, Past
+from p2pcrawl.core.revisits.past import PAST_MAX, VALIDATOR_MAX, Past
 
 _encode = msgspec.msgpack.Encoder().encode
 _FIELDS = dataclasses.fields(Past)

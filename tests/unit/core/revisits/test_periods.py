@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
+from p2pcrawl.core.revisits.past import ADAPTIVE, Past
 from p2pcrawl.core.revisits.periods import Came, Periods
-from p2pcrawl.model.crawl.past import ADAPTIVE, Past
 from p2pcrawl.model.crawl.record import VISIT_MAX
 
 NOW = 1_800_000_000

@@ -65,8 +65,11 @@ class Turns:
             await self._begin(job, now)
 
     async def lateness(self, job: Job) -> Lateness:
-        """Tells how far a job is behind its periods here."""
-        return await self._recorder.run(Store.lateness, job.id, int(self._clock()), int(LONGEST_S))
+        """Tells how far a job is behind its periods here. Visits that have begun are not over, and count."""
+        if job.counts["again"] <= 0:
+            return Lateness(self._ends.budget(job).open, 0)
+        late = await self._recorder.run(Store.lateness, job.id, int(self._clock()), int(LONGEST_S))
+        return late._replace(overdue=late.overdue + self._ends.budget(job).open)
 
     async def _begin(self, job: Job, now: float) -> None:
         wall = int(self._clock())
