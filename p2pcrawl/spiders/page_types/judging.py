@@ -1,0 +1,62 @@
+"""The judgement on a page: an article, navigation, or neither."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from selectolax.lexbor import LexborHTMLParser
+
+from p2pcrawl.spiders.page_types.evidences import balance_of, evidences, likelihood, weightiest
+from p2pcrawl.spiders.page_types.page_shape import PageShape, shape_of
+from p2pcrawl.spiders.page_types.page_type import PageType, PageVerdict
+from p2pcrawl.spiders.page_types.stated_types import StatedTypes, stated_types
+from p2pcrawl.spiders.page_types.url_shape import url_shape
+
+REASONS: Final = 3
+SHORT: Final = 200
+"""The size of a text that is not enough by itself."""
+FEW_TITLES: Final = 4
+FEW_LINKS: Final = 12
+CARDS: Final = 5
+LITTLE_TEXT: Final = 1_200
+NEITHER_SURENESS: Final = 0.9
+"""How sure a page is to be neither, where a rule says so."""
+
+_error_title = re.compile(
+    r"\b(?:404|403|410|500|502|503)\b(?!\s*(?:ways|things|km|miles|ml|g\b|years))|not found|access denied|forbidden|"
+    r"page unavailable|service unavailable|are you (?:a )?(?:human|robot)|just a moment|attention required|"
+    r"security check|captcha|nicht gefunden|introuvable|no encontrada|non trovata|niet gevonden|não encontrada|"
+    r"не найден|找不到|不存在|見つかりません|찾을 수 없",
+    re.IGNORECASE,
+).search
+
+
+def judged(tree: LexborHTMLParser, url: str) -> PageVerdict:
+    """Tells what the page at ``url`` is."""
+    shape, stated = shape_of(tree), stated_types(tree)
+    neither = _neither(shape, stated)
+    if neither:
+        return PageVerdict(PageType.OTHER, NEITHER_SURENESS, (neither,))
+    found = evidences(shape, stated, url_shape(url))
+    likely = likelihood(balance_of(found))
+    is_article = likely >= 0.5
+    kind = PageType.ARTICLE if is_article else PageType.NAVIGATION
+    return PageVerdict(kind, likely if is_article else 1 - likely, weightiest(found, article=is_article, count=REASONS))
+
+
+def _neither(shape: PageShape, stated: StatedTypes) -> str:
+    """Returns why a page is neither to be read nor to be followed; "" where it is one of them."""
+    few = len(shape.titles) < FEW_TITLES
+    short = shape.run < SHORT and shape.prose_size < 2 * SHORT
+    says_itself = stated.article or stated.product or stated.a_list or stated.graph == "article"
+    if few and shape.run < 3 * SHORT and _error_title(stated.title):
+        return "the title of an error"
+    bare = few and shape.cards < CARDS and not says_itself
+    if shape.passwords and short and bare and shape.text - shape.chrome < LITTLE_TEXT:
+        return "a login"
+    if not shape.text:
+        return "no text"
+    if short and bare and shape.links < FEW_LINKS and shape.text - shape.chrome < LITTLE_TEXT:
+        return "little text and few links"
+    return ""
