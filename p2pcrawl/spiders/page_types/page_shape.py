@@ -14,22 +14,22 @@ from typing import Final
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from p2pcrawl.spiders.page_types.text_size import size_of
+from p2pcrawl.spiders.page_types.word_sets import word_set
 
 NODES_MAX: Final = 60_000
 """Nodes of a page that are looked at: what comes after them says the same."""
 PROSE_MIN: Final = 80
 TITLE_MIN: Final = 18
-TITLE_MAX: Final = 220
 TEASER_MAX: Final = 400
 """The size of what is said of one page on another."""
 
-_SKIPPED: Final = frozenset(
-    "script style template svg select option iframe head object canvas math datalist audio video".split()
+_SKIPPED: Final = word_set(
+    "script style template svg select option iframe head object canvas math datalist audio video"
 )
 """What is in ``noscript`` counts: a crawl runs no scripts."""
-_INLINE: Final = frozenset(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark q rp rt ruby s samp small span"
-    " strike strong sub sup time tt u var wbr br picture source".split()
+_INLINE: Final = word_set(
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark q rp rt ruby s samp small"
+    " span strike strong sub sup time tt u var wbr br picture source"
 )
 _HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _CHROME_TAGS: Final = frozenset(("nav", "footer"))
@@ -39,9 +39,7 @@ _chrome_name = re.compile(
     r"(?:$|[\s_-])",
     re.IGNORECASE,
 ).search
-_price = re.compile(
-    r"[$€£¥₹₽₩₺]\s?\d|\d[\d.,]*\s?(?:[€£₽₩₺₹]|zł\b|kr\b|Kč|USD\b|EUR\b|CHF\b|元|円|원|руб)"
-).search
+_price = re.compile(r"[$€£¥₹₽₩₺]\s?\d|\d[\d.,]*\s?(?:[€£₽₩₺₹]|zł\b|kr\b|Kč|USD\b|EUR\b|CHF\b|元|円|원|руб)").search  # noqa: RUF001
 _ends_open = re.compile(r"(?:\.\.\.|…|\[…\]|\[\.\.\.\])\W{0,3}$").search
 
 
@@ -183,7 +181,11 @@ class _Walk:
                 chrome = (
                     tag in _CHROME_TAGS
                     or said.get("role") == "navigation"
-                    or (self._by_name and tag in ("div", "ul", "section", "header", "aside", "ol") and _is_chrome(named, said.get("id")))
+                    or (
+                        self._by_name
+                        and tag in ("div", "ul", "section", "header", "aside", "ol")
+                        and _is_chrome(named, said.get("id"))
+                    )
                 )
             if tag in _HEADINGS:
                 self._heading = tag
@@ -296,11 +298,8 @@ class _Walk:
                 around.direct += size
             if _ends_open("".join(block.parts[-2:])):
                 shape.open_ends += 1
-        elif block.linked * 3 > size * 2:
-            if TITLE_MIN <= size <= TITLE_MAX:
-                self._end_run()
-            elif size >= PROSE_MIN:
-                self._end_run()
+        elif block.linked * 3 > size * 2 and size >= TITLE_MIN:
+            self._end_run()
 
     def _around(self) -> _Open | None:
         """Returns the element around the innermost block that is open."""

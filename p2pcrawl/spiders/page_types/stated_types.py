@@ -9,16 +9,17 @@ from typing import Any, Final
 from selectolax.lexbor import LexborHTMLParser
 
 from p2pcrawl.spiders.articles.structured_data import json_ld_of
+from p2pcrawl.spiders.page_types.word_sets import word_set
 
-_ARTICLES: Final = frozenset(
+_ARTICLES: Final = word_set(
     "article newsarticle blogposting reportagenewsarticle opinionnewsarticle analysisnewsarticle reviewnewsarticle"
     " liveblogposting techarticle scholarlyarticle socialmediaposting discussionforumposting qapage question recipe"
     " review howto book movie event jobposting podcastepisode satiricalarticle backgroundnewsarticle report"
-    " advertisercontentarticle medicalwebpage itempage apireference".split()
+    " advertisercontentarticle medicalwebpage itempage apireference"
 )
 _PRODUCTS: Final = frozenset(("product", "productgroup", "vehicle", "car", "individualproduct", "softwareapplication"))
-_LISTS: Final = frozenset(
-    "itemlist collectionpage searchresultspage blog offercatalog imagegallery productcollection datacatalog".split()
+_LISTS: Final = word_set(
+    "itemlist collectionpage searchresultspage blog offercatalog imagegallery productcollection datacatalog"
 )
 _FRONTS: Final = frozenset(("website", "organization", "newsmediaorganization", "onlinestore", "store"))
 _SHOWN: Final = 40
@@ -110,7 +111,11 @@ def _named(thing: Any) -> list[str]:
     if not isinstance(thing, dict):
         return []
     named = thing.get("@type")
-    return [each.rpartition("/")[2].lower() for each in (named if isinstance(named, list) else [named]) if isinstance(each, str)]
+    return [
+        each.rpartition("/")[2].lower()
+        for each in (named if isinstance(named, list) else [named])
+        if isinstance(each, str)
+    ]
 
 
 def _metas(tree: LexborHTMLParser) -> tuple[str, bool, str]:
@@ -127,7 +132,7 @@ def _metas(tree: LexborHTMLParser) -> tuple[str, bool, str]:
     return graph, published, robots
 
 
-_PUBLISHED: Final = frozenset(
+_PUBLISHED: Final = word_set(
     "article:published_time article:author author byl datepublished pubdate publishdate publish-date date dc.date"
-    " dc.date.issued dcterms.created parsely-pub-date sailthru.date citation_publication_date".split()
+    " dc.date.issued dcterms.created parsely-pub-date sailthru.date citation_publication_date"
 )

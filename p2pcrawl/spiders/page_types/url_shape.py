@@ -7,25 +7,27 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from p2pcrawl.spiders.page_types.word_sets import word_set
+
 PATTERN_MAX: Final = 200
 
-_LIST_WORDS: Final = frozenset(
+_LIST_WORDS: Final = word_set(
     "archive archives author authors blog blogs browse c cat catalog catalogsearch categories category channel "
     "collection collections department departments directory explore feed forum forumdisplay forums home index "
     "keyword keywords label latest list listing listings news new page pages popular products search sections "
     "section series shop shows sitemap store stories subject t tag tags taxonomy term theme themes topic topics "
     "trending users videos kategorie kategorien rubrik thema themen categoria categorias seccion etiqueta rubrique "
-    "categorie tema sok suche buscar recherche rubric liste lista listes ressort".split()
+    "categorie tema sok suche buscar recherche rubric liste lista listes ressort"
 )
-_ITEM_WORDS: Final = frozenset(
+_ITEM_WORDS: Final = word_set(
     "article articles artikel articulo story post posts p product item itm dp gp thread threads question questions "
     "viewtopic showthread view detail details watch wiki docs doc documentation guide guides recipe recipes read "
     "node entry noticia nachricht produkt producto produit review reviews tutorial tutorials manual reference api "
-    "press-release press-releases howto help".split()
+    "press-release press-releases howto help"
 )
-_LIST_QUERIES: Final = frozenset(
+_LIST_QUERIES: Final = word_set(
     "page p paged pg q query s search k keyword keywords cat category sort order orderby filter tag facet "
-    "start offset per_page limit view_mode suche".split()
+    "start offset per_page limit view_mode suche"
 )
 _day = re.compile(r"(?:^|[/_-])(?:19|20)\d\d[/_-]?(?:0?[1-9]|1[0-2])(?:[/_-]?(?:[0-2]?\d|3[01]))?(?=[/_.-]|$)").search
 _number = re.compile(r"\d+").sub
