@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,6 +21,8 @@ NODES_MAX: Final = 60_000
 """Nodes of a page that are looked at: what comes after them says the same."""
 PROSE_MIN: Final = 80
 TITLE_MIN: Final = 18
+MENUS_MAX: Final = 2_000
+"""The text of menus that are menus."""
 TEASER_MAX: Final = 400
 """The size of what is said of one page on another."""
 
@@ -32,6 +35,7 @@ _INLINE: Final = word_set(
     " span strike strong sub sup time tt u var wbr br picture source"
 )
 _HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_NAMED_TAGS: Final = frozenset(("div", "ul", "ol", "section", "header", "aside"))
 _CHROME_TAGS: Final = frozenset(("nav", "footer"))
 _chrome_name = re.compile(
     r"(?:^|[\s_-])(?:nav|navbar|navigation|menu|megamenu|submenu|footer|breadcrumbs?|topbar|site-header|masthead|"
@@ -130,6 +134,7 @@ class _Walk:
         self._heading = ""
         self._run = self._before = 0
         self._said: dict[str, set[str]] = {}
+        self._headed = self._leads_on = False
 
     def over(self, body: LexborNode) -> PageShape:
         """Walks over all that is in an element."""
@@ -176,16 +181,9 @@ class _Walk:
             said = node.attributes
             name = said.get("class") or ""
             kind = f"{tag}.{name}"
-            if not chrome and len(self._open) > 1:
-                named = name if len(name) < 120 else name[:120]
+            if not chrome and self._open:
                 chrome = (
-                    tag in _CHROME_TAGS
-                    or said.get("role") == "navigation"
-                    or (
-                        self._by_name
-                        and tag in ("div", "ul", "section", "header", "aside", "ol")
-                        and _is_chrome(named, said.get("id"))
-                    )
+                    tag in _CHROME_TAGS or said.get("role") == "navigation" or self._is_named_chrome(tag, name, said)
                 )
             if tag in _HEADINGS:
                 self._heading = tag
@@ -212,6 +210,12 @@ class _Walk:
                 around.kinds = Counter()
             around.kinds[kind] += 1
         self._open.append(opened)
+
+    def _is_named_chrome(self, tag: str, name: str, said: Mapping[str, str | None]) -> bool:
+        """Tells whether an element has the name of a menu. What is right in the body may be the whole page."""
+        if not self._by_name or len(self._open) < 2 or tag not in _NAMED_TAGS:
+            return False
+        return bool(name and _chrome_name(name[:120])) or bool(_chrome_name(said.get("id") or ""))
 
     def _leave(self) -> None:
         left = self._open.pop()
@@ -268,9 +272,20 @@ class _Walk:
         if TITLE_MIN <= size <= TEASER_MAX * 2:
             self.shape.titles.add(href)
         if size < 2 * TITLE_MIN and len(self._said) < 2_000:
-            self._said.setdefault(text, set()).add(href)
+            targets = self._said.setdefault(text, set())
+            targets.add(href)
+            if self._headed and len(targets) > 1:
+                # "Read more", below a heading that is no link itself.
+                self.shape.titles.add(href)
+                self._headed, self._leads_on = False, True
 
     def _end_block(self) -> None:
+        self._count_block()
+        if self._leads_on:
+            self._leads_on = False
+            self._end_run()
+
+    def _count_block(self) -> None:
         block, self._block = self._block, _Block()
         size, shape = block.text, self.shape
         if not size or block.owner is None or block.owner.chrome:
@@ -282,6 +297,7 @@ class _Walk:
                 self._end_run()
             else:
                 shape.plain_headings += 1
+                self._headed = True
                 shape.first_headings += heading == "h1"
             return
         if size < 60 and _price("".join(block.parts)):
@@ -314,17 +330,13 @@ class _Walk:
         self._run = 0
 
 
-def _is_chrome(name: str, identity: str | None) -> bool:
-    return bool(name and _chrome_name(name)) or bool(identity and _chrome_name(identity))
-
-
 def shape_of(tree: LexborHTMLParser) -> PageShape:
     """Counts what is on a page."""
     body = tree.body
     if body is None:
         return PageShape()
     shape = _Walk(by_name=True).over(body)
-    if shape.prose_size < PROSE_MIN and shape.chrome * 2 > shape.text:
+    if shape.prose_size < PROSE_MIN and shape.chrome * 2 > shape.text > MENUS_MAX:
         # The whole page is in something that has a menu's name.
         shape = _Walk(by_name=False).over(body)
     return shape
