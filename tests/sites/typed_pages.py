@@ -4,6 +4,8 @@ All of them are written here. Twelve languages have an article, a front page, a 
 rest are the cases that are hard to tell, each under its own name.
 """
 
+# ruff: noqa: E501  # Markup reads better in one line.
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,8 @@
 """Words for the labelled pages: what a local paper may say, in a dozen languages."""
 
+# ruff: noqa: RUF001  # The letters are those of their languages.
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -1,7 +1,8 @@
 """The evidences of a page's type: each a number from 0 to 1, of its text, its links, its address and its own words.
 
 Their weights were fitted on labelled real pages, with their own addresses and with addresses that say nothing, so that
-neither decides alone; each sign was given, and what then weighed nothing was left out. docs/page-types.md has figures. A weight above 0 speaks for an article, one below 0 for navigation.
+no address decides alone. Each sign was given, and what then weighed nothing was left out; docs/page-types.md has the
+figures. A weight above 0 speaks for an article, one below 0 for navigation.
 """
 
 from __future__ import annotations
