@@ -73,6 +73,10 @@ def p2pcrawl() -> None:
     "--again", is_flag=True,
     help="Begin anew if the crawl in --data has ended; what DIR kept of it goes, outputs stay. Else go on with it.",
 )  # fmt: skip
+@click.option(
+    "--rounds", type=click.IntRange(min=1), metavar="N",
+    help="Visit each page N times at most, then end: REVISIT_ROUNDS. Without, a crawl with periods goes on.",
+)  # fmt: skip
 @options.warc
 @options.warc_size
 @options.extract
@@ -91,6 +95,7 @@ def crawl(
     slaves: int | None,
     data: Path | None,
     again: bool,
+    rounds: int | None,
     warc: Path | None,
     warc_size: str,
     extract: str | None,
@@ -115,6 +120,7 @@ def crawl(
     p2pcrawl crawl quotes.py -o quotes.jsonl --data run1 --again     # each night: anew when the last one has ended
     p2pcrawl crawl two.py:Books two.py:Toys -o all.csv       # two spiders side by side, their items in one file
     p2pcrawl crawl https://example.com -s DEPTH_LIMIT=2 -o - | head
+    p2pcrawl crawl news.py -o news.jsonl --data news -s REVISIT_INDEX=600     # goes on, asks for what is new
     p2pcrawl crawl press.toml                                # a crawl as data: docs/boards.md
     p2pcrawl crawl https://example.com --extract article -o articles.jsonl
     p2pcrawl crawl https://example.com --warc raw            # raw pages, for pywb and others: docs/warc.md
@@ -132,7 +138,7 @@ def crawl(
         slaves,
         data,
         again,
-        settings,
+        settings if rounds is None else {**settings, "REVISIT_ROUNDS": str(rounds)},
         options.with_extract(extract, arguments, targets if scrapy is None else [str(scrapy)]),
         as_json,
         loglevel,

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from p2pcrawl.cli.screen.page_types import type_words
 from p2pcrawl.cli.screen.terminal import show_answer
 from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.client.remote import Remote
@@ -62,8 +63,11 @@ def _record_told(r: dict[str, Any], writer: int) -> Iterator[str]:
         yield f"    {'on' if not number else '<-'} {above}"
     if r["attempts"] or r["losses"]:
         losses = f", {_times(r['losses'])} lost with its slave" if r["losses"] else ""
-        again = f", in visit {r['visit']} (it was let run again)" if r["visit"] else ""
+        again = f", in visit {r['visit']} after the first" if r["visit"] else ""
         yield f"    tried {_times(r['attempts'])}{losses}{again}"
+    if r["page_type"]:
+        yield f"    {type_words(r['page_type'])}"
+    yield from _visits_told(r)
     for trouble in r["troubles"]:
         yield from _trouble_told(trouble)
     if r["reason"] == Failure.HOST_DOWN:
@@ -73,6 +77,27 @@ def _record_told(r: dict[str, Any], writer: int) -> Iterator[str]:
     yield from _host_told(r["host"])
     if "owner" in r:
         yield from _cluster_told(r)
+
+
+def _visits_told(r: dict[str, Any]) -> Iterator[str]:
+    """Says what the visits of a page have learnt, and when the next one is due."""
+    past = r["past"]
+    if past is not None:
+        asked = f"last answered at {_when(past['asked'])}" if past["asked"] else "not answered yet"
+        known = [name for name, key in (("an ETag", "etag"), ("Last-Modified", "last_modified")) if past[key]]
+        by = f", asked for with {' and '.join(known)}" if known else ""
+        changed = f"; of the last {past['visits']:.1f} visits {past['changes']:.1f} found it changed" * (
+            past["visits"] > 0
+        )
+        yield f"    {asked}{by}{changed}"
+        if past["gone"]:
+            yield f"    gone: its host has said so {_times(past['gone'])} in a row"
+    if r["phase"] == "queued" and r["due"]:
+        yield f"    this visit was due at {_when(r['due'])}"
+    elif r["due"]:
+        every = f", {past['period_s']:,} s after the last" if past is not None else ""
+        waits = f"; its host has room for it from {_when(r['next_at'])} on" if r["next_at"] > r["due"] else ""
+        yield f"    due again at {_when(r['due'])}{every}{waits}"
 
 
 def _cluster_told(r: dict[str, Any]) -> Iterator[str]:
@@ -96,6 +121,9 @@ def _fate(r: dict[str, Any], writer: int) -> str:
     match r["phase"]:
         case "done" if r["reason"] == "redirect":
             return f"done: redirected (status {r['status']}){at}"
+        case "done" if r["reason"] in ("unchanged", "gone"):
+            items = "" if r["items"] is None else f", {counted(r['items'], 'item')} of an earlier visit kept"
+            return f"done: {r['reason']} (status {r['status']}){items}{at}"
         case "done":
             items = "" if r["items"] is None else f", {counted(r['items'], 'item')}"
             return f"done: status {r['status']}, {r['bytes']:,} bytes{items}{at}"

@@ -28,6 +28,8 @@ _SINGLE: Final = {
     "interrupted": "interrupted",
     "slave_losses": "losses",
     "bytes": "bytes",
+    "revisits": "revisits",
+    "revisits_late": "revisits_late",
 }
 """By the names that people see: those of the counters."""
 _GROUPS: Final = {
@@ -35,6 +37,8 @@ _GROUPS: Final = {
     "marked_by_reason": "marked",
     "filtered_links": "filtered",
     "statuses": "statuses",
+    "revisits_by_result": "revisits",
+    "page_types": "types",
     **{group: group for group in STATS},
 }
 _OWN: Final = frozenset(_SINGLE.values())

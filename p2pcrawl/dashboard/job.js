@@ -27,6 +27,10 @@ const FIGURES = [
   ['Queued', (j) => count(j.queued)], ['Leased', (j) => count(j.leased)], ['Failed', (j) => count(j.failed)],
   ['Dropped', (j) => count(j.dropped)], ['Left', (j) => left(j).text],
 ];
+const REVISITS = [
+  ['Again', (j) => count(j.again)], ['Revisits', (j) => count(j.revisits)], ['Overdue', (j) => count(j.overdue)],
+  ['On time', (j) => (j.revisits ? `${(100 * (1 - j.revisits_late / j.revisits)).toFixed(1)} %` : '–')],
+];
 
 export class JobView {
   constructor(app) {

@@ -21,6 +21,7 @@ from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.exchange import Exchange
 from p2pcrawl.master.jobs.outputs import Outputs
 from p2pcrawl.master.requeue import Aside
+from p2pcrawl.master.revisiting import Turns
 from p2pcrawl.master.slaves.granting import Granting
 from p2pcrawl.master.slaves.inbox import LOOK_AGAIN_S, Reports
 from p2pcrawl.master.slaves.outcomes import Aftermath, Intake
@@ -55,6 +56,8 @@ class Cycle:
     """which buckets leave,"""
     aside: Aside
     """what is put aside, or taken up again,"""
+    turns: Turns
+    """which pages are visited again,"""
     outputs: Outputs
     """and which items go out."""
     draining: bool = False
@@ -63,7 +66,7 @@ class Cycle:
     """All for whose sake a turn is made at once."""
 
     def __post_init__(self) -> None:
-        self.waiting = self.reports, self.company.ground.mailbox, self.handover, self.aside
+        self.waiting = self.reports, self.company.ground.mailbox, self.handover, self.aside, self.turns
 
     async def turn(self) -> None:
         """Gathers what has arrived, commits it, and lets everything else follow."""
@@ -102,6 +105,7 @@ class Cycle:
         """Does what follows a commit; the order matters."""
         # Changes of many rows: before anybody is told how it stands.
         await self.aside.run()
+        await self.turns.run(draining=self.draining)
         # Whoever asked whether buckets are free of us hears of it when that is durable.
         self.handover.answer()
         # The copies: links of this turn are on their way to them before anybody waits for that.

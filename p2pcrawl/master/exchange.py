@@ -58,7 +58,7 @@ class Exchange:
         if job.closing:
             return job.leased + self.under_way(job.id)
         # A page that is in hand here may be through elsewhere, and so not queued any more.
-        waiting = max(job.leased, job.counts["queued"])
+        waiting = max(job.leased, job.counts["queued"]) + max(0, job.counts["again"])
         return waiting + self.under_way(job.id) + len(self._openings.reopened.get(job.id, ()))
 
     def under_way(self, job: int) -> int:

@@ -25,6 +25,8 @@ from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.jobs.outputs import Outputs
 from p2pcrawl.master.links.dispatch import Hold, Parcel
 from p2pcrawl.master.requeue import Aside
+from p2pcrawl.master.revisiting import Turns
+from p2pcrawl.master.revisits.visit_ends import VisitEnds
 from p2pcrawl.master.slaves.granting import Granting
 from p2pcrawl.master.slaves.inbox import Reports
 from p2pcrawl.master.slaves.outcomes import Intake
@@ -82,13 +84,15 @@ class Master:
             ending=ground.fate.ending,
             journal=ground.journal,
         )
-        intake = Intake(company)
+        visits = VisitEnds(ground.journal)
+        intake = Intake(company, visits)
         self.reports = Reports(self.jobs, self.sessions, self.slaves.gone, intake, ground.journal)
         self.exchange = Exchange(company)
         self.granting = Granting(company, self.sessions, placing_of(ground.settings.group_placement))
         self.outputs = Outputs(self.recorder, ground.journal, ground.fate.fail, shared=company.others_bring_jobs)
         self.handover = Handover(company, self.sessions, intake.held_in)
-        self.aside = Aside(company, intake.down)
+        self.aside = Aside(company, intake.down, visits)
+        self.turns = Turns(company, visits)
         self.admission = Admission(
             self.jobs,
             self.workbench,
@@ -108,6 +112,7 @@ class Master:
             granting=self.granting,
             handover=self.handover,
             aside=self.aside,
+            turns=self.turns,
             outputs=self.outputs,
         )
         self._idle_pages = IdlePages()

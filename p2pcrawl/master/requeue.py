@@ -16,6 +16,7 @@ from p2pcrawl.fetch.connection.guard import opened_by
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.revisits.visit_ends import VisitEnds
 from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.outcome import Drop, Failure
 
@@ -28,10 +29,11 @@ ABANDON_ROWS = 5_000
 class Aside:
     """``down``: (job, host) of hosts that do not answer."""
 
-    def __init__(self, company: Company, down: dict[tuple[int, int], None]) -> None:
+    def __init__(self, company: Company, down: dict[tuple[int, int], None], visits: VisitEnds) -> None:
         ground = company.ground
         self._company = company
         self._down = down
+        self._visits = visits
         self._journal = ground.journal
         self._jobs = ground.jobs
         self._orders = ground.lifecycle.orders
@@ -105,7 +107,11 @@ class Aside:
         files of that host are to go on without.
         """
         waiting, given_up = await self._recorder.run(Store.give_up, number, host, ABANDON_ROWS)
-        changes, touched = await self._recorder.run(Store.abandon, number, host, ABANDON_ROWS)
+        job = self._jobs.get(number)
+        due_at = self._visits.due_at(job) if job is not None else {}
+        changes, touched = await self._recorder.run(Store.abandon, number, host, ABANDON_ROWS, due_at)
+        if job is not None:
+            self._visits.budget(job).clear(host)
         touched |= given_up
         self._company.doubt(touched)
         if number in self._jobs:

@@ -7,6 +7,7 @@ or not to keep, and never is. What is done has a reason only where it is no page
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 
 class Failure(StrEnum):
@@ -91,6 +92,14 @@ class NoPage(StrEnum):
     """It had, after its host was asked and did not answer."""
     STORED = "stored"
     """A file that was kept already."""
+    UNCHANGED = "unchanged"
+    """A later visit found what an earlier one had found: its items stay what they are."""
+    GONE = "gone"
+    """It was there at an earlier visit, and is not any more: its items stay what they are."""
+
+
+PAGES: Final = frozenset({"", NoPage.UNCHANGED})
+"""The reasons with which a record is done that is a page."""
 
 
 class Filter(StrEnum):

@@ -35,6 +35,10 @@ class Candidate:
     attempts: int = 0
     losses: int = 0
     visit: int = 0
+    due: int = 0
+    """When this visit was to be, in seconds since 1970; 0 for a first one."""
+    past: bytes = b""
+    """What earlier visits learnt; see core.revisits.past."""
 
     @property
     def rank(self) -> Rank:

@@ -38,7 +38,9 @@ CREATE TABLE record (
     callback TEXT NOT NULL, parent INTEGER NOT NULL, found INTEGER NOT NULL,
     phase INTEGER NOT NULL, attempts INTEGER NOT NULL, losses INTEGER NOT NULL,
     status INTEGER NOT NULL, reason TEXT NOT NULL, size INTEGER NOT NULL, ended INTEGER NOT NULL, digest BLOB,
-    url TEXT NOT NULL, extra BLOB, bucket INTEGER NOT NULL, referer TEXT, visit INTEGER NOT NULL DEFAULT 0
+    url TEXT NOT NULL, extra BLOB, bucket INTEGER NOT NULL, referer TEXT, visit INTEGER NOT NULL DEFAULT 0,
+    due INTEGER NOT NULL DEFAULT 0, turn INTEGER NOT NULL DEFAULT 0, told INTEGER, past BLOB,
+    page_type TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE attempt (
     record INTEGER, number INTEGER, ended INTEGER NOT NULL, reason TEXT NOT NULL, status INTEGER NOT NULL,
@@ -69,6 +71,9 @@ CREATE TABLE statistic (
 ) WITHOUT ROWID
 """
 
+_TURN_INDEX = "CREATE INDEX record_turn ON record (job, turn, due) WHERE turn > 0"
+# Of the records that are to be visited again alone: those that never are cost nothing but the look at their turn.
+
 _GENERATION = """
 CREATE TABLE seen{0} (
     hi INTEGER, lo INTEGER, job INTEGER, id INTEGER NOT NULL, PRIMARY KEY (hi, lo, job)
@@ -95,7 +100,8 @@ END
 
 
 def _fill(connection: sqlite3.Connection) -> None:
-    run_script(connection, _TABLES, _STATISTIC, _GENERATION.format(""), _GENERATION.format("_young"), _LEAVE)
+    generations = _GENERATION.format(""), _GENERATION.format("_young")
+    run_script(connection, _TABLES, _TURN_INDEX, _STATISTIC, *generations, _LEAVE)
     connection.execute(_LEAVE_TRIGGER)
     connection.execute("INSERT INTO meta VALUES ('store', ?), ('created', ?)", (os.urandom(16).hex(), int(time.time())))
 
@@ -111,15 +117,28 @@ def run_script(connection: sqlite3.Connection, *scripts: str) -> None:
 FRONTIER = Layout(
     "frontier.db",
     0x70327063,
-    4,
+    5,
     _fill,
     {
         1: ("ALTER TABLE record ADD COLUMN visit INTEGER NOT NULL DEFAULT 0",),
         2: ("ALTER TABLE item ADD COLUMN marks INTEGER", "ALTER TABLE sink ADD COLUMN place INTEGER"),
         3: (_STATISTIC,),
+        4: (
+            "ALTER TABLE record ADD COLUMN due INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE record ADD COLUMN turn INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE record ADD COLUMN told INTEGER",
+            "ALTER TABLE record ADD COLUMN past BLOB",
+            "ALTER TABLE record ADD COLUMN page_type TEXT NOT NULL DEFAULT ''",
+            _TURN_INDEX,
+        ),
     },
 )
-READ_AS_UPGRADED = {1: "CREATE TEMP VIEW record AS SELECT *, 0 AS visit FROM main.record"}
+_UNVISITED = "0 AS due, 0 AS turn, NULL AS told, NULL AS past, '' AS page_type"
+_BEFORE_REVISITS = f"CREATE TEMP VIEW record AS SELECT *, {_UNVISITED} FROM main.record"
+READ_AS_UPGRADED = {
+    1: f"CREATE TEMP VIEW record AS SELECT *, 0 AS visit, {_UNVISITED} FROM main.record",
+    **dict.fromkeys((2, 3, 4), _BEFORE_REVISITS),
+}
 """What makes a frontier of an older format look like one of this format to whoever may only read it."""
 RECORD_INDEX = """
 CREATE INDEX IF NOT EXISTS record_bucket ON record (bucket, hi, lo, job, visit, phase, attempts, losses)

@@ -60,6 +60,12 @@ class RecordRow:
     reason: str
     size: int
     ended: int
+    due: int = 0
+    """When its next visit is to be, in seconds since 1970; 0: never. While it is queued: when this one was to be."""
+    turn: int = 0
+    """When that begins at the earliest, for its host has a budget; 0: never, or it has begun."""
+    past: bytes = b""
+    page_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +254,10 @@ def _record_of(row: sqlite3.Row) -> RecordRow:
         reason=row["reason"],
         size=row["size"],
         ended=row["ended"],
+        due=row["due"],
+        turn=row["turn"],
+        past=row["past"] or b"",
+        page_type=row["page_type"],
     )
 
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from p2pcrawl.frontier.database.schema import MappedErrors, open_for_reading
 from p2pcrawl.frontier.database.statements import run_many
+from p2pcrawl.frontier.records.columns import ITEMS_VISIT
 from p2pcrawl.model.crawl.fingerprint import pack_halves
-from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.packing import packed
 
 PAGES_MAX = 500
@@ -42,7 +42,7 @@ def pages_after(folder: Path, job: int, after: int) -> list[PageItems]:
         with MappedErrors(folder):
             connection.execute("BEGIN")
             firsts = connection.execute(
-                "SELECT i.id, i.record, r.hi, r.lo, length(i.data), r.url, r.visit, r.phase, r.ended, r.found"
+                f"SELECT i.id, i.record, r.hi, r.lo, length(i.data), r.url, {ITEMS_VISIT}, r.ended, r.found"
                 " FROM item AS i JOIN record AS r ON r.id = i.record"
                 " WHERE i.id > ? AND i.job = ? AND i.count > 0"
                 " AND NOT EXISTS (SELECT 1 FROM item AS e WHERE e.record = i.record AND e.id < i.id)"
@@ -63,14 +63,13 @@ def pages_after(folder: Path, job: int, after: int) -> list[PageItems]:
     finally:
         connection.close()
     return [
-        # The next visit of a page may have begun: its items are of the one before.
         PageItems(
             number,
             pack_halves(hi, lo),
             packed(data[record]),
             url,
-            max(visit - 1, 0) if phase == Phase.QUEUED else visit,
+            visit,
             ended or found,
         )
-        for number, record, hi, lo, _, url, visit, phase, ended, found in chosen
+        for number, record, hi, lo, _, url, visit, ended, found in chosen
     ]

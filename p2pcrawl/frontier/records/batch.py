@@ -61,6 +61,12 @@ class Ending(NamedTuple):
     """Items of its page came ahead of the end."""
     items: ItemRow | None = None
     """Those that came with it."""
+    due: int = 0
+    """When the page is to be visited again, in seconds since 1970; 0: never."""
+    past: bytes = b""
+    page_type: str = ""
+    keeps: bool = False
+    """The items of the visit before stay what they are."""
 
 
 class HostRow(NamedTuple):
@@ -73,6 +79,17 @@ class HostRow(NamedTuple):
     body: bytes
     reason: str
     crawl_delay_s: float
+
+
+class KeptItems(NamedTuple):
+    """The items of an earlier visit, which stay while later ones come and go."""
+
+    told: int
+    """The visit that they are of."""
+    number: int
+    data: bytes
+    """As they travel."""
+    marks: int
 
 
 LeaseRow = tuple[int, int, int, int]
@@ -134,6 +151,8 @@ class Committed:
     """Rows of ``host`` for the loaded queues."""
     staged: dict[int, tuple[int, bytes]] = field(default_factory=dict)
     """For pages that ended and whose items came in parts: how many items, and all of them as they travel."""
+    kept: dict[int, KeptItems] = field(default_factory=dict)
+    """For pages whose items are still those of an earlier visit."""
     touched: set[int] = field(default_factory=set)
     """Buckets in which a record that came from another master changed something."""
     came: set[int] = field(default_factory=set)

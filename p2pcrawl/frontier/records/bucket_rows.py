@@ -101,7 +101,7 @@ class Buckets:
         self._claim(buckets)
         while rows := (
             named(self._db)
-            .execute(f"SELECT {PLACE}, r.hi, r.lo, r.phase, r.reason {_FROM} LIMIT {FORGET_ROWS}")
+            .execute(f"SELECT {PLACE}, r.hi, r.lo, r.phase, r.reason, r.turn {_FROM} LIMIT {FORGET_ROWS}")
             .fetchall()
         ):
             with Transaction(self._db):
@@ -121,7 +121,10 @@ class Buckets:
 
     def empty_job(self, job: int, order: Order) -> None:
         """Deletes all that a job has brought, as ``Store.empty_job``, in bounded transactions."""
-        last, asked = 0, f"SELECT {PLACE}, r.hi, r.lo, r.phase, r.reason FROM record AS r WHERE r.id > ? AND r.job = ?"
+        last, asked = (
+            0,
+            f"SELECT {PLACE}, r.hi, r.lo, r.phase, r.reason, r.turn FROM record AS r WHERE r.id > ? AND r.job = ?",
+        )
         while rows := named(self._db).execute(f"{asked} ORDER BY r.id LIMIT {FORGET_ROWS}", (last, job)).fetchall():
             last = rows[-1]["id"]
             with Transaction(self._db):
@@ -136,6 +139,7 @@ class Buckets:
         for row in rows:
             tally[row["job"]]["discovered"] -= 1
             tallies.count(tally[row["job"]], row["phase"], row["reason"], -1)
+            tally[row["job"]]["again"] -= row["turn"] > 0
             if row["phase"] == Phase.QUEUED:
                 leaves.append(place_of(row, orders))
         records = [(row["id"],) for row in rows]

@@ -17,26 +17,32 @@ from p2pcrawl.frontier.database.integrity import Nonsense
 from p2pcrawl.frontier.records.batch import HostRow, NewLink
 from p2pcrawl.model.crawl.fingerprint import pack_halves
 from p2pcrawl.model.crawl.page_link import Link
-from p2pcrawl.model.crawl.record import Order, stamp_of
-from p2pcrawl.wire.messages.peer_messages import Row
+from p2pcrawl.model.crawl.record import Order, Phase, stamp_of
+from p2pcrawl.wire.messages.peer_messages import UNTOLD, Row
 
 PARENT = "LEFT JOIN record AS p ON p.id = r.parent"
 """Joins the page that led to a record, which knows its own URL better than to be stored twice."""
 _STATE = "r.id, r.job, r.visit, r.attempts, r.losses"
 _LINK = "r.url, r.hi, r.lo, r.depth, r.priority, r.kind, r.callback, r.seed, r.extra"
 CANDIDATE = (
-    f"{_STATE}, r.host, r.bucket, {_LINK},"
+    f"{_STATE}, r.host, r.bucket, r.due, r.past, {_LINK},"
     " CASE WHEN p.reason = 'redirect' THEN '' ELSE coalesce(r.referer, p.url, '') END AS referer"
 )
 """Selects what :func:`candidate_of` reads, from ``record AS r`` with its ``PARENT``."""
-TOLD = f"{_STATE}, r.phase, r.status, r.reason, r.size, {_LINK}, coalesce(r.referer, p.url, '') AS referer"
+TOLD = (
+    f"{_STATE}, r.phase, r.status, r.reason, r.size, r.due, r.told, r.past, r.page_type, {_LINK},"
+    " coalesce(r.referer, p.url, '') AS referer"
+)
 """Selects what :func:`travelling_row` reads, from ``record AS r`` with its ``PARENT``."""
 PLACE = "r.id, r.job, r.host, r.kind, r.priority, r.depth"
 """Selects what :func:`place_of` reads, from ``record AS r``."""
+ITEMS_VISIT = f"coalesce(r.told, CASE WHEN r.phase = {int(Phase.QUEUED)} THEN max(r.visit - 1, 0) ELSE r.visit END)"
+"""The visit that the items of a record are of. Before format 5 none but the last one had any."""
 STAMPED = "r.visit, r.phase, r.attempts, r.losses"
 """Selects what :func:`stamp_in` reads, from ``record AS r``."""
 KNOWN = (
-    f"{_STATE}, r.host, r.bucket, r.parent, r.found, r.phase, r.status, r.reason, r.size, r.ended, {_LINK},"
+    f"{_STATE}, r.host, r.bucket, r.parent, r.found, r.phase, r.status, r.reason, r.size, r.ended,"
+    f" r.due, r.turn, r.past, r.page_type, {_LINK},"
     " coalesce(r.referer, '') AS referer"
 )
 """Selects what an inquiry tells of a record, from ``record AS r``."""
@@ -93,6 +99,8 @@ def candidate_of(row: sqlite3.Row, rank: Rank) -> Candidate:
         attempts=row["attempts"],
         losses=row["losses"],
         visit=row["visit"],
+        due=row["due"],
+        past=row["past"] or b"",
     )
 
 
@@ -117,6 +125,10 @@ def travelling_row(row: sqlite3.Row, items: int, data: bytes, marks: int) -> Row
         data=data,
         visit=row["visit"],
         marks=marks,
+        due=row["due"],
+        told=UNTOLD if row["told"] is None else row["told"],
+        past=row["past"] or b"",
+        page_type=row["page_type"],
     )
 
 

@@ -18,6 +18,15 @@ from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.packing import packed
 
 _DETAIL_MAX = 8_192
+_STILL = f"e.phase = {int(Phase.QUEUED)}"
+_EARLIER = "coalesce(record.told, max(record.visit - 1, 0))"
+"""The visit whose items stay."""
+_NEXT = (
+    f"due = iif({_STILL}, record.due, e.due), turn = iif({_STILL}, 0, e.due),"
+    f" told = CASE WHEN {_STILL} THEN record.told WHEN e.keeps THEN {_EARLIER} ELSE e.visit END,"
+    f" past = iif({_STILL}, record.past, e.past), page_type = iif(e.page_type = '', record.page_type, e.page_type)"
+)
+"""What is said of the next visit: nothing, while this one goes on."""
 
 
 def write_endings(db: sqlite3.Connection, items: ItemTable, batch: Batch, result: Committed, now: int) -> None:
@@ -35,16 +44,21 @@ def write_endings(db: sqlite3.Connection, items: ItemTable, batch: Batch, result
             e.size,
             now,
             e.digest or None,
+            e.due,
+            e.past or None,
+            e.page_type,
+            int(e.keeps),
         )
         for e in endings
     ]
     found = run_many(
         db,
-        "WITH e (id, visit, phase, attempts, losses, status, reason, size, ended, digest) AS (",
+        "WITH e (id, visit, phase, attempts, losses, status, reason, size, ended, digest, due, past,"
+        " page_type, keeps) AS (",
         rows,
         ") UPDATE record SET phase = e.phase, attempts = max(record.attempts, e.attempts),"
         " losses = max(record.losses, e.losses), status = e.status, reason = e.reason, size = e.size,"
-        " ended = e.ended, digest = e.digest FROM e WHERE record.id = e.id"
+        f" ended = e.ended, digest = e.digest, {_NEXT} FROM e WHERE record.id = e.id"
         f" AND record.visit = e.visit AND record.phase = {int(Phase.QUEUED)} RETURNING record.id",
     )
     if len(found) < len(endings):
@@ -57,6 +71,8 @@ def write_endings(db: sqlite3.Connection, items: ItemTable, batch: Batch, result
     over = [e for e in endings if e.phase is not Phase.QUEUED]
     run_many(db, "INSERT INTO leave", [(c.job, c.host, c.link.kind, *c.rank) for c in (e.candidate for e in over)])
     _write_items(items, batch, over, result)
+    visited = [e for e in endings if e.candidate.visit and (e.keeps or e.phase is Phase.QUEUED)]
+    result.kept.update(items.kept([e.candidate.record for e in visited]))
 
 
 def _write_troubles(db: sqlite3.Connection, endings: list[Ending], now: int) -> None:
@@ -69,6 +85,7 @@ def _write_troubles(db: sqlite3.Connection, endings: list[Ending], now: int) -> 
 
 def _write_items(items: ItemTable, batch: Batch, over: list[Ending], result: Committed) -> None:
     """Writes the items of the pages that are over, in place of those of earlier visits."""
+    over = [e for e in over if not e.keeps]
     again = [e.candidate.record for e in over if e.candidate.visit]
     for job, count in items.remove(again).items():
         batch.tallies[job]["items"] -= count
@@ -92,6 +109,7 @@ def _disregard(db: sqlite3.Connection, items: ItemTable, batch: Batch, late: lis
             tally = batch.tallies[e.candidate.job]
             tally["queued"] += 1
             tallies.count(tally, e.phase, e.reason, -1)
+            tally["again"] -= e.due > 0
             tally["items"] -= sum(part.number for part in items.staged(e.candidate.record))
             tally["items"] -= sum(row.number for row in batch.items if row.record == e.candidate.record)
     records = {e.candidate.record for e in late}

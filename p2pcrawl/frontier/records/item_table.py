@@ -15,14 +15,12 @@ from operator import and_
 from typing import NamedTuple
 
 from p2pcrawl.frontier.database.statements import run_many
-from p2pcrawl.frontier.records.batch import ItemRow
-from p2pcrawl.frontier.records.columns import STAMPED, named, stamp_in
+from p2pcrawl.frontier.records.batch import ItemRow, KeptItems
+from p2pcrawl.frontier.records.columns import ITEMS_VISIT, STAMPED, named, stamp_in
 from p2pcrawl.model.crawl.fingerprint import pack_halves
-from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.packing import packed, unpacked
 from p2pcrawl.wire.messages.peer_messages import Row
 
-_QUEUED = int(Phase.QUEUED)
 ITEM_BYTES_MAX = 8 * 1024 * 1024
 """Bytes of items that are read at once."""
 
@@ -106,6 +104,16 @@ class ItemTable:
         marks = reduce(and_, [self._marks(number, job, marks or 0) for _, _, number, job, marks in rows])
         return sum(count for count, *_ in rows), packed(data for _, data, *_ in rows), marks
 
+    def kept(self, records: Iterable[int]) -> dict[int, KeptItems]:
+        """Returns the items of pages of which a later visit goes on, or has brought nothing new."""
+        rows = run_many(
+            self._db,
+            f"SELECT r.id, {ITEMS_VISIT} FROM record AS r WHERE r.id IN (",
+            [(record,) for record in records],
+            ")",
+        )
+        return {record: KeptItems(told, *self.of(record)) for record, told in rows}
+
     def brought(self, job: int, after: int, until: int, limit: int) -> list[BroughtPage]:
         """Returns pages with items behind one number and up to another, in order, with what a mark of them tells."""
         rows = named(self._db).execute(
@@ -173,12 +181,12 @@ class ItemTable:
         count = size = before = 0
         # The rows of a page were written at once: they stand side by side.
         found = self._db.execute(
-            "SELECT i.id, i.record, i.count, i.data, r.hi, r.lo, r.url, r.visit, r.phase, r.ended, r.found, i.marks"
+            f"SELECT i.id, i.record, i.count, i.data, r.hi, r.lo, r.url, {ITEMS_VISIT}, r.ended, r.found, i.marks"
             " FROM item AS i CROSS JOIN record AS r ON r.id = i.record WHERE i.id > ? AND i.id <= ? AND i.job = ?"
             " AND coalesce(i.marks, 0) & ? = 0 ORDER BY i.id",
             (last, until, job, marked),
         )
-        for number, record, rows, data, hi, lo, url, visit, phase, ended, discovered, marks in found:
+        for number, record, rows, data, hi, lo, url, visit, ended, discovered, marks in found:
             if record != before and (count >= items_max or size >= bytes_max or len(pages) >= items_max):
                 found.close()
                 return pages, pages[-1].last, True
@@ -188,8 +196,6 @@ class ItemTable:
                 pages[-1].items.extend(items)
                 pages[-1] = pages[-1]._replace(last=number)
             else:
-                # The next visit of a page may have begun: these items are of the one before.
-                visit = max(visit - 1, 0) if phase == _QUEUED else visit
                 print_, again = pack_halves(hi, lo), marks is not None
                 pages.append(DurablePage(number, print_, url, visit, ended or discovered, items, again))
             before = record

@@ -19,9 +19,9 @@ from p2pcrawl.frontier.records.item_table import ItemTable
 from p2pcrawl.frontier.records.known import Key, numbers_of
 from p2pcrawl.model.crawl.fingerprint import halves
 from p2pcrawl.model.crawl.record import VISIT_MAX, Phase
-from p2pcrawl.wire.messages.peer_messages import Row
+from p2pcrawl.wire.messages.peer_messages import UNTOLD, Row
 
-_HERE = f"{PLACE}, r.bucket, r.reason, {STAMPED}"
+_HERE = f"{PLACE}, r.bucket, r.reason, r.turn, {STAMPED}"
 """A record as it stands here."""
 
 
@@ -48,16 +48,20 @@ def merge(
     items.mark({n: row for n, row in _equal(found, rows) if row.marks})
     run_many(
         db,
-        "WITH m (id, visit, phase, attempts, losses, status, reason, size, ended) AS (",
+        "WITH m (id, visit, phase, attempts, losses, status, reason, size, ended, due, turn, told, past, page_type)"
+        " AS (",
         [
             (
                 *(here["id"], min(row.visit, VISIT_MAX), row.phase, row.attempts, row.losses),
                 *(row.status, row.reason, row.size, now if row.phase != Phase.QUEUED else 0),
+                *(row.due, row.due if row.phase != Phase.QUEUED else 0),
+                *(None if row.told == UNTOLD else row.told, row.past or None, row.page_type),
             )
             for here, row in won
         ],
         ") UPDATE record SET visit = m.visit, phase = m.phase, attempts = m.attempts, losses = m.losses,"
-        " status = m.status, reason = m.reason, size = m.size, ended = m.ended, digest = NULL"
+        " status = m.status, reason = m.reason, size = m.size, ended = m.ended, digest = NULL,"
+        " due = m.due, turn = m.turn, told = m.told, past = m.past, page_type = m.page_type"
         " FROM m WHERE record.id = m.id",
     )
     _move_in_queue(db, won, batch, result)
@@ -81,6 +85,7 @@ def _move_in_queue(db: sqlite3.Connection, won: list[tuple[sqlite3.Row, Row]], b
         tally, number, phase = batch.tallies[row.job], here["id"], here["phase"]
         tallies.count(tally, phase, here["reason"], -1)
         tallies.count(tally, row.phase, row.reason, +1)
+        tally["again"] += (row.due > 0 and row.phase != Phase.QUEUED) - (here["turn"] > 0)
         place = place_of(here, batch.orders)
         if phase == Phase.QUEUED and row.phase != Phase.QUEUED:
             leaves.append(place)

@@ -40,7 +40,9 @@ def give_up(db: sqlite3.Connection, job: int, host: int, limit: int) -> tuple[in
     return len(rows), {bucket for (bucket,) in buckets}
 
 
-def abandon(db: sqlite3.Connection, job: int, host: int, limit: int) -> tuple[Counter[str], set[int]]:
+def abandon(
+    db: sqlite3.Connection, job: int, host: int, limit: int, due_at: Mapping[str, int]
+) -> tuple[Counter[str], set[int]]:
     """Fails the next queued records of a host that is down, as ``Store.abandon``."""
     key, change = (job, host), Counter[str]()
     part = (
@@ -53,12 +55,15 @@ def abandon(db: sqlite3.Connection, job: int, host: int, limit: int) -> tuple[Co
     if not rows:
         return change, set()
     change.update({"queued": -len(rows), "failed": len(rows), f"failed:{Failure.HOST_DOWN}": len(rows)})
+    again = [(record, due_at.get(kind, 0)) for kind, _, _, record in rows]
+    change["again"] += sum(due > 0 for _, due in again)
     with Transaction(db):
         buckets = run_many(
             db,
-            "WITH gone (id) AS (",
-            [(record,) for *_, record in rows],
+            "WITH gone (id, due) AS (",
+            again,
             f") UPDATE record SET phase = {int(Phase.FAILED)}, reason = '{Failure.HOST_DOWN}',"
+            " told = coalesce(record.told, max(record.visit - 1, 0)), due = gone.due, turn = gone.due,"
             f" ended = {int(time.time())} FROM gone WHERE record.id = gone.id RETURNING bucket",
         )
         run_many(db, "INSERT INTO leave", [(*key, kind, prio, seq) for kind, prio, seq, _ in rows])
@@ -83,14 +88,16 @@ def _take_up(
 ) -> tuple[Counter[str], set[int]]:
     """Begins a new visit of the records in a phase that are ``wanted``, which is given a record's reason and URL."""
     changes, touched, last = Counter[str](), set[int](), 0
-    asked = f"SELECT {PLACE}, r.reason, r.bucket, r.url FROM record AS r WHERE r.id > ? AND r.job = ? AND r.phase = ?"
-    while found := named(db).execute(f"{asked} ORDER BY r.id LIMIT ?", (last, job, int(phase), RETRY_ROWS)).fetchall():
+    asked = f"SELECT {PLACE}, r.reason, r.bucket, r.url, r.turn FROM record AS r"
+    asked += " WHERE r.id > ? AND r.job = ? AND r.phase = ? ORDER BY r.id LIMIT ?"
+    while found := named(db).execute(asked, (last, job, int(phase), RETRY_ROWS)).fetchall():
         last = found[-1]["id"]
         rows = [row for row in found if wanted(row["reason"], row["url"])]
         change, queue = Counter[str](), []
         for row in rows:
             tallies.count(change, phase, row["reason"], -1)
             tallies.count(change, Phase.QUEUED, "", +1)
+            change["again"] -= row["turn"] > 0
             queue.append((*place_of(row, orders), row["id"]))
             touched.add(row["bucket"])
         if not rows:
@@ -98,7 +105,8 @@ def _take_up(
         with Transaction(db):
             run_many(
                 db,
-                f"UPDATE record SET visit = min(visit + 1, {VISIT_MAX}), phase = {int(Phase.QUEUED)}, attempts = 0,"
+                f"UPDATE record SET told = coalesce(told, visit), visit = min(visit + 1, {VISIT_MAX}), turn = 0,"
+                f" phase = {int(Phase.QUEUED)}, attempts = 0,"
                 " losses = 0, status = 0, reason = '', size = 0, ended = 0, digest = NULL WHERE id IN (",
                 [(row["id"],) for row in rows],
                 ")",

@@ -17,11 +17,12 @@ from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.frontier.database.integrity import stored_phase
 from p2pcrawl.frontier.database.schema import FolderLock, MappedErrors, Transaction, open_database
 from p2pcrawl.frontier.database.statements import insert_many, run_many
-from p2pcrawl.frontier.records import candidates, merging, tallies
+from p2pcrawl.frontier.records import candidates, due_visits, merging, tallies
 from p2pcrawl.frontier.records import retried as aside
 from p2pcrawl.frontier.records.batch import Batch, Committed, NewLink
 from p2pcrawl.frontier.records.bucket_rows import Buckets
 from p2pcrawl.frontier.records.columns import columns_of, host_columns, host_of_columns, named
+from p2pcrawl.frontier.records.due_visits import BegunVisits, DueVisit, Lateness
 from p2pcrawl.frontier.records.endings import write_endings
 from p2pcrawl.frontier.records.item_table import ITEM_BYTES_MAX, BroughtPage, DurablePage, ItemTable
 from p2pcrawl.frontier.records.known import Key, numbers_of
@@ -107,6 +108,8 @@ class Store:
         self._items.stage(batch.staged)
         if batch.endings or batch.items:
             write_endings(db, self._items, batch, result, now)
+        if again := [candidate.record for candidate in result.fresh if candidate.visit]:
+            result.kept.update(self._items.kept(again))
         self._items.unstage(batch.unstage)
         if batch.leases:
             run_many(db, "INSERT OR REPLACE INTO lease (record, job, lease, attempt)", batch.leases)
@@ -346,14 +349,16 @@ class Store:
         with self._errors:
             return aside.give_up(self._db, job, host, limit)
 
-    def abandon(self, job: int, host: int, limit: int) -> tuple[Counter[str], set[int]]:
+    def abandon(
+        self, job: int, host: int, limit: int, due_at: Mapping[str, int] | None = None
+    ) -> tuple[Counter[str], set[int]]:
         """Puts aside, as failed, up to ``limit`` records that are queued for a host and in nobody's hands; but no files
-        that items wait for.
+        that items wait for. ``due_at``: by the kinds of pages, when they are to be visited again.
 
         Returns what that changes in the job's counters, and in which buckets; fewer than the limit means that was all.
         """
         with self._errors:
-            return aside.abandon(self._db, job, host, limit)
+            return aside.abandon(self._db, job, host, limit, due_at or {})
 
     def retry(self, job: int, orders: Mapping[int, Order]) -> tuple[Counter[str], set[int]]:
         """Begins a new visit of every record of a job that has failed: it is queued as if it had just been found.
@@ -372,6 +377,28 @@ class Store:
         """
         with self._errors:
             return aside.take_up_dropped(self._db, job, is_open, orders)
+
+    def due_visits(self, job: int, now: int, limit: int) -> list[DueVisit]:
+        """Returns the next pages of a job that are to be visited again by ``now``, in seconds since 1970."""
+        with self._errors:
+            return due_visits.due(self._db, job, now, limit)
+
+    def begin_visits(
+        self, job: int, records: Collection[int], put_off: Sequence[tuple[int, int]], orders: Mapping[int, Order]
+    ) -> BegunVisits:
+        """Queues these pages for a new visit, and puts others off until a moment, in one transaction."""
+        with self._errors:
+            return due_visits.begin(self._db, job, records, put_off, orders)
+
+    def bring_back_visits(self, job: int, latest: int) -> int:
+        """Lets no visit of a job be due later than that; returns of how many it was said."""
+        with self._errors:
+            return due_visits.bring_back(self._db, job, latest)
+
+    def lateness(self, job: int, now: int, put_off_s: int) -> Lateness:
+        """Tells how far a job is behind the times at which its pages are due."""
+        with self._errors:
+            return due_visits.lateness(self._db, job, now, put_off_s)
 
     def sinks(self, job: int) -> list[tuple[str, str, int, str]]:
         """Returns the job's outputs: (path, spec, last delivered item, position)."""
@@ -512,6 +539,7 @@ class Store:
         with self._errors:
             rows = self._db.execute("SELECT phase, count(*) FROM record WHERE job = ? GROUP BY phase", (job,))
             counts = {stored_phase(phase).name.lower(): n for phase, n in rows}
+            counts["again"] = self._one("SELECT count(*) FROM record WHERE job = ? AND turn > 0", job)
             counts["leased"] = self._one("SELECT count(*) FROM lease WHERE job = ?", job)
             return counts
 

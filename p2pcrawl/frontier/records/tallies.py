@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.model.crawl.record import Phase
-from p2pcrawl.model.outcome import NoPage
+from p2pcrawl.model.outcome import PAGES, NoPage
 
 
 def write(db: sqlite3.Connection, tallies: Mapping[int, Counter[str]]) -> None:
@@ -23,7 +23,7 @@ def count(tally: Counter[str], phase: int, reason: str, by: int) -> None:
     tally[name] += by
     if phase in (Phase.FAILED, Phase.DROPPED):
         tally[f"{name}:{reason}"] += by
-    elif phase == Phase.DONE and not reason:
+    elif phase == Phase.DONE and reason in PAGES:
         tally["pages"] += by
     elif phase == Phase.DONE and reason == NoPage.REDIRECT:
         tally["redirects"] += by

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from p2pcrawl.core.bench.candidate import host_key
@@ -21,6 +22,7 @@ from p2pcrawl.master.copies.own_rows import OwnRows
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.links.dispatch import Dispatch, Hold, Parcel
 from p2pcrawl.master.neighbours.host_notes import HostNotes
+from p2pcrawl.master.revisits.visit_ends import due_after
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
@@ -89,8 +91,8 @@ class Adoption:
             if note := _note_of(orphan.task.link.url, outcome, job.pace.retry_after_max_s):
                 await self._settle_note(note)
         await self._settle_links(job, [link for links in orphan.page.links for link in links.each()])
-        if orphan.page.outcome is not None:
-            await self._settle_end(job, _row_of(orphan))
+        if outcome is not None and (then := due_after(job, orphan.task, outcome, time.time())) is not None:
+            await self._settle_end(job, _row_of(orphan, *then))
 
     async def _settle_links(self, job: Job, links: list[Link]) -> None:
         if not links:
@@ -154,7 +156,7 @@ def _note_of(url: str, outcome: Outcome, pause_s_max: float) -> WireHostNote | N
     return WireHostNote(key, bucket_of_hash(key), 0.0, 0.0 if pause_s else PENALTY_START_S, pause_s)
 
 
-def _row_of(orphan: OrphanPage) -> Row:
+def _row_of(orphan: OrphanPage, past: bytes, due: int) -> Row:
     task, outcome = orphan.task, orphan.page.outcome
     assert outcome is not None
     return Row(
@@ -168,4 +170,9 @@ def _row_of(orphan: OrphanPage) -> Row:
         size=outcome.size,
         items=len(orphan.page.items),
         data=b"\n".join(orphan.page.items),
+        visit=task.visit,
+        told=task.visit,
+        past=past,
+        due=due,
+        page_type=outcome.page_type,
     )

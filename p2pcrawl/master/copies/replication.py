@@ -22,16 +22,16 @@ class Replication:
         What comes with a bucket that is not served yet is brought to its holders with everything else of that, and held
         up by nobody: it is many rows, of which others have copies.
         """
-        followers, serves, came = self._copying.followers, self._router.serves, committed.came
+        followers, serves, came, kept = self._copying.followers, self._router.serves, committed.came, committed.kept
         self._copying.doubt(committed.touched)
         self._copier.transfer(
             [
-                row_forms.copy_of_candidate(c)
+                row_forms.copy_of_candidate(c, kept.get(c.record))
                 for c in committed.fresh
                 if followers(c.bucket) and (c.record not in came or serves(c.bucket))
             ],
             [
-                row_forms.copy_of_ending(e, committed.staged.get(e.candidate.record))
+                row_forms.copy_of_ending(e, committed.staged.get(e.candidate.record), kept.get(e.candidate.record))
                 for e in ended
                 if followers(e.candidate.bucket) and e.candidate.record not in committed.ended
             ],

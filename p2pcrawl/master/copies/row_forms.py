@@ -8,11 +8,11 @@ from collections.abc import Iterable
 import msgspec
 
 from p2pcrawl.core.bench.candidate import Candidate
-from p2pcrawl.frontier.records.batch import Ending
+from p2pcrawl.frontier.records.batch import Ending, KeptItems
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.messages.peer_messages import CopyRow, Row
+from p2pcrawl.wire.messages.peer_messages import UNTOLD, CopyRow, Row
 
 log = logging.getLogger(__name__)
 
@@ -21,20 +21,26 @@ _decode = msgspec.msgpack.Decoder(Row).decode
 _decode_fields = msgspec.msgpack.Decoder(list).decode
 
 
-def copy_of_candidate(c: Candidate) -> CopyRow:
-    """Makes the copy of a record that is queued."""
+def copy_of_candidate(c: Candidate, kept: KeptItems | None = None) -> CopyRow:
+    """Makes the copy of a record that is queued; ``kept``: the items of the visit before."""
     row = Row(c.job, c.link, Phase.QUEUED, c.attempts, c.losses, status=0, reason="", size=0, visit=c.visit)
-    return _copy(c.bucket, row)
+    row.due, row.past = c.due, c.past
+    return _copy(c.bucket, row) if kept is None else _copy_with(c.bucket, row, kept)
 
 
-def copy_of_ending(e: Ending, staged: tuple[int, bytes] | None = None) -> CopyRow:
+def copy_of_ending(e: Ending, staged: tuple[int, bytes] | None = None, kept: KeptItems | None = None) -> CopyRow:
     """Makes the copy of a record whose turn has ended, with the items of its page: all of them are ``staged`` if some
-    came ahead of the end.
+    came ahead of the end, and ``kept`` if they are still those of an earlier visit.
     """
     c = e.candidate
     items, data = staged or ((e.items.number, e.items.data) if e.items is not None else (0, b""))
     row = Row(c.job, c.link, e.phase, e.attempts, e.losses, e.status, e.reason, e.size, visit=c.visit)
-    return _copy(c.bucket, row, items, data)
+    row.due, row.told, row.past, row.page_type = e.due, c.visit, e.past, e.page_type
+    if e.phase is Phase.QUEUED:
+        row.due, row.told, row.past = c.due, UNTOLD, c.past
+    if kept is None:
+        return _copy(c.bucket, row, items, data)
+    return _copy_with(c.bucket, row, kept)
 
 
 def copy_of_row(row: Row, bucket: int) -> CopyRow:
@@ -80,6 +86,11 @@ def row_of_copy(copy: CopyRow) -> Row:
 
 def _copy(bucket: int, row: Row, items: int = 0, data: bytes = b"", marks: int = 0) -> CopyRow:
     return CopyRow(bucket, row.link.fingerprint, row.job, row.stamp, _encode(row), items, data, marks)
+
+
+def _copy_with(bucket: int, row: Row, kept: KeptItems) -> CopyRow:
+    row.told = kept.told
+    return _copy(bucket, row, kept.number, kept.data, kept.marks)
 
 
 def _row_without_link(packed: bytes) -> Row:

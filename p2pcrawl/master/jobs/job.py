@@ -196,6 +196,7 @@ class Job:
             "conserved": counts["discovered"] == whole,
             "pages": counts["pages"],
             "redirects": counts["redirects"],
+            "again": max(0, counts["again"]),
             "items": counts["items"],
             "failed_by_reason": by["failed"],
             "dropped_by_reason": by["dropped"],

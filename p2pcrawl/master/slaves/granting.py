@@ -196,7 +196,8 @@ class Granting:
         if link.referer and not job.settings.referer_enabled:
             link = link._replace(referer="")
         delay_s = lease.seat.host.delay_s(job.pace)
-        grant.tasks.append(Task(lease.number, candidate.record, job.id, link, candidate.attempts, delay_s))
+        facts = lease.number, candidate.record, job.id, link, candidate.attempts, delay_s
+        grant.tasks.append(Task(*facts, candidate.visit, candidate.past))
 
     def _add_rules(self, grant: Grant, session: Session, seat: Seat, job: Job, origin: str) -> None:
         agent = job.pace.agent

@@ -30,12 +30,14 @@ from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.jobs import job_stats
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.links.dispatch import Hold, Parcel
+from p2pcrawl.master.revisits.visit_ends import VisitEnds
 from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
 from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.crawl.job import CUT_SHORT, IDLE_END
 from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
+from p2pcrawl.model.crawl.page_type import type_told
 from p2pcrawl.model.crawl.record import GIVEN_UP, Phase
-from p2pcrawl.model.outcome import Drop, Failure, NoPage
+from p2pcrawl.model.outcome import PAGES, Drop, Failure, NoPage
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.wire.messages.slave_messages import LinkColumns, Outcome, Page, RobotsResult
 
@@ -74,9 +76,10 @@ class Intake:
     hold, and comes back through ``_ready``.
     """
 
-    def __init__(self, company: Company) -> None:
+    def __init__(self, company: Company, visits: VisitEnds) -> None:
         ground = company.ground
         self._company = company
+        self._visits = visits
         self._jobs = ground.jobs
         self._workbench = ground.workbench
         self._keys = ground.keys
@@ -230,7 +233,7 @@ class Intake:
             self.aftermath.retries.append((candidate, now + outcome.retry_in_s))
         else:
             self._leave(candidate.record, phase, outcome.reason, tally)
-        batch.endings.append(lease.end(outcome, items))
+        batch.endings.append(self._visits.end(job, lease.end(outcome, items), tally))
         if phase is Phase.QUEUED and self._was_deaf(job, lease, outcome, now):
             # The network is away: the attempt shows nothing, and the page has it once more.
             candidate.attempts -= 1
@@ -252,8 +255,10 @@ class Intake:
         if outcome.phase == Phase.QUEUED and outcome.reason not in (IDLE_END, CUT_SHORT):
             tally["retries"] += 1
             tally[f"retries:{outcome.reason}"] += 1
-        elif outcome.phase == Phase.DONE and not outcome.reason:
+        elif outcome.phase == Phase.DONE and outcome.reason in PAGES:
             tally["pages"] += 1
+            if (page_type := type_told(outcome.page_type)) is not None:
+                tally[f"types:{page_type}"] += 1
         elif outcome.reason == NoPage.REDIRECT:
             tally["redirects"] += 1
 
@@ -350,7 +355,8 @@ class Intake:
         if lease.staged:
             batch.unstage.append(candidate.record)
             lease.staged = 0
-        batch.endings.append(lease.end(Outcome(phase, Failure.SLAVE_LOST, detail)))
+        ending = lease.end(Outcome(phase, Failure.SLAVE_LOST, detail))
+        batch.endings.append(self._visits.end(job, ending, tally))
 
     def too_slow(self, lease: Lease, batch: Batch, now: float) -> None:
         """Fails a page of which the slave did not come back from its own work on the answer. Nor would another one."""

@@ -54,6 +54,8 @@ class Lease:
             latency_s=outcome.latency_s,
             staged=self.staged > 0,
             items=items,
+            past=outcome.past or self.candidate.past,
+            page_type=outcome.page_type,
         )
 
 

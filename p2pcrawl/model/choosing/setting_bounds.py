@@ -34,6 +34,8 @@ _POSITIVE: Final = (
     "slave_losses_max",
     "slave_silence",
     "logstats_interval",
+    "revisit_min",
+    "revisit_max",
 )
 _NOT_NEGATIVE: Final = (
     "download_delay",
@@ -65,6 +67,8 @@ _NOT_NEGATIVE: Final = (
     "closespider_timeout_no_item",
     "feed_export_indent",
     "slaves",
+    "revisit_host_budget",
+    "revisit_rounds",
 )
 _PROXY_SCHEMES: Final = ("http://", "https://", "socks5://", "socks5h://", "socks4://", "socks4a://")
 

@@ -34,6 +34,7 @@ class Notable(StrEnum):
     HOST_DOWN = "host-down"
     HOST_BACK = "host-back"
     HOST_CHANGED = "host-changed"
+    PAGE_GONE = "page-gone"
     DISK_FULL = "disk-full"
     MAJORITY_LOST = "majority-lost"
     MAJORITY_BACK = "majority-back"
@@ -61,6 +62,7 @@ FIELDS: Final[Mapping[Notable, tuple[str, ...]]] = {
     Notable.HOST_DOWN: ("job", "host", "unnoted"),
     Notable.HOST_BACK: ("host", "unnoted"),
     Notable.HOST_CHANGED: ("host", "delay_s", "paused"),
+    Notable.PAGE_GONE: ("job", "url", "status"),
     Notable.DISK_FULL: ("why",),
     Notable.MAJORITY_LOST: ("why",),
     Notable.MAJORITY_BACK: (),

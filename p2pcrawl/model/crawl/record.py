@@ -36,6 +36,8 @@ class Order(StrEnum):
 COUNT_MAX = (1 << 15) - 1
 """More attempts or losses than this count as so many."""
 VISIT_MAX = (1 << 30) - 1
+PAGE_TYPE_MAX = 200
+"""In characters."""
 GIVEN_UP = 20_000
 """So many attempts say that nobody is to be asked for a file any more: the item that waits for it is to go on without.
 No page is tried so often.

@@ -19,6 +19,7 @@ from p2pcrawl.model.choosing.article_reader import ArticleReader
 from p2pcrawl.model.choosing.foreign_names import is_scrapys
 from p2pcrawl.model.choosing.proxy_stickiness import ProxyStickiness
 from p2pcrawl.model.choosing.reading import Readings
+from p2pcrawl.model.choosing.revisit_period import check_periods, revisit_period
 from p2pcrawl.model.choosing.setting_bounds import (
     check_log_lines,
     check_numbers,
@@ -239,6 +240,21 @@ class Settings(Readings):
     frontier_memory: int = 200_000
     """URLs held in memory, over all hosts; the rest waits on disk."""
 
+    # -- revisits -----------------------------------------------------------------------------
+    revisit_index: float | str = 0.0
+    """After how many seconds index pages are asked again: a number, ``adaptive``, or 0 for never. With periods a crawl
+    does not end by itself. A request's meta["revisit"] wins."""
+    revisit_detail: float | str = 0.0
+    """The same of detail pages."""
+    revisit_min: float = 300.0
+    """The shortest adaptive period, with which it begins."""
+    revisit_max: float = 30 * 86_400.0
+    """The longest period of any page, and that of pages that are gone."""
+    revisit_host_budget: int = 0
+    """Visits of known pages per host and hour; 0: as many as its pace allows."""
+    revisit_rounds: int = 0
+    """How often each page is visited at all, before the crawl ends; 0: for ever."""
+
     # -- spider, items, ending ----------------------------------------------------------------
     article_reader: ArticleReader = ArticleReader.TRAFILATURA
     """Who finds the articles of pages: ``trafilatura``, or ``resiliparse`` where speed is all."""
@@ -315,6 +331,7 @@ class Settings(Readings):
         for agent in self.user_agents:
             if not agent.isprintable():
                 raise ConfigurationError(f"USER_AGENTS: {agent!r} is no line of text")
+        check_periods(self.revisit_index, self.revisit_detail, self.revisit_min, self.revisit_max)
         if self.session_pool > 1_000:
             raise ConfigurationError("SESSION_POOL is 1,000 at most: so many jars of cookies are kept")
         if "\n" in self.user_agent or "\r" in self.user_agent:
@@ -496,6 +513,8 @@ def _read(name: str, value: Any) -> Any:
             ) from error
     if name == "httpcache_policy" and value is not None:
         return cache_policy_named(value)
+    if name in ("revisit_index", "revisit_detail"):
+        return revisit_period(value, f"setting {name.upper()}")
     if name in _READ_FIRST:
         value = _READ_FIRST[name](value)
     optional = get_origin(wanted) in (Union, UnionType)

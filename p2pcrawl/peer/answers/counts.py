@@ -46,6 +46,9 @@ class Here(TypedDict):
     moving: int
     sinks: list[SinkHere]
     life: NotRequired[str]
+    overdue: NotRequired[int]
+    oldest_due: NotRequired[int]
+    """0: nothing is overdue there."""
     accounts: NotRequired[list[PlainAccount]]
     """What masters that are gone had counted, as it is kept there."""
 
@@ -91,12 +94,15 @@ class Counts:
     async def here(self, job: Job) -> Here:
         """Returns what this master has of a job."""
         states = await self._carrying.states(job)
+        late = await self._cluster.master.turns.lateness(job)
         ownership = self._cluster.ownership
         return {
             "master": self._peers.me,
             "counts": job.certificate(),
             "not_whole": ownership.broken(),
             "moving": ownership.syncing,
+            "overdue": late.overdue,
+            "oldest_due": late.oldest,
             "life": self._cluster.accounts.life,
             "accounts": [plain_account(account) for account in self._cluster.accounts.of_gone(job.id)],
             "sinks": [
@@ -125,6 +131,8 @@ class Counts:
             **counts,
             "sinks": [_sink_over_all(sink.url, counts["items"], parts) for sink in job.spec.sinks],
             "masters": {part["master"]: part["counts"]["pages"] for part in parts},
+            "overdue": sum(part.get("overdue", 0) for part in parts),
+            "oldest_due": min(filter(None, (part.get("oldest_due", 0) for part in parts)), default=0),
             "missing": missing,
             "not_whole": sorted({bucket for part in parts for bucket in part["not_whole"]}),
             "moving": sum(part["moving"] for part in parts),

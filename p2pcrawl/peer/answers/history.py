@@ -14,6 +14,7 @@ from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.crawl.url import canonical, host_of, origin_of
 from p2pcrawl.peer.answers.never_seen import hints, spec_of
+from p2pcrawl.wire.messages.past_form import past_in
 
 
 def nothing_known_of(url: str) -> dict[str, Any]:
@@ -73,11 +74,31 @@ def _record(inquiry: Inquiry, job: JobRow, record: RecordRow) -> dict[str, Any]:
         "ended": record.ended,
         "found_on": found_on,
         "visit": record.visit,
+        "due": record.due,
+        "next_at": record.turn,
+        "page_type": record.page_type,
+        "past": _past(record),
         "attempts": record.attempts,
         "losses": record.losses,
         "troubles": [asdict(attempt) for attempt in inquiry.attempts(record)],
         "queue": dict(zip(("position", "length"), place, strict=True)) if (place := inquiry.place(record)) else None,
         "host": _host(inquiry, job, record),
+    }
+
+
+def _past(record: RecordRow) -> dict[str, Any] | None:
+    """Tells what the visits of a page so far have learnt; None where it is not visited again."""
+    if not record.past:
+        return None
+    past = past_in(record.past)
+    return {
+        "asked": past.asked,
+        "period_s": past.period,
+        "visits": round(past.visits, 2),
+        "changes": round(past.changes, 2),
+        "etag": past.etag,
+        "last_modified": past.modified,
+        "gone": past.gone,
     }
 
 

@@ -46,6 +46,7 @@ from p2pcrawl.slave.pages.page_ends import (
 from p2pcrawl.slave.pages.requeue_end import RequeueEnds
 from p2pcrawl.slave.pages.traces import sendable
 from p2pcrawl.slave.pages.travel import request_of
+from p2pcrawl.slave.revisits.visit import Visit, visit_of
 from p2pcrawl.spiders.failure import PageFailure
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.loading.trial import error_line
@@ -92,11 +93,23 @@ class PageWork:
         """Works on a page from its request to its end. Raises MissingRules, SessionExpired and StorageError, at which
         it has not ended.
         """
-        url = harvest.url
         try:
             request = request_of(harvest.task, self._settings.referrer_policy)
+            visit = visit_of(harvest.task, request, self._settings) if harvest.errand is None else None
         except ConfigurationError as error:
             return Outcome(Phase.DROPPED, Drop.INVALID, str(error))
+        if visit is None:
+            return await self._fetched(request, None, harvest, outbox, fence)
+        visit.ask(request)
+        outcome = await self._fetched(request, visit, harvest, outbox, fence)
+        visit.learn(outcome)
+        return outcome
+
+    async def _fetched(
+        self, request: Request, visit: Visit | None, harvest: Harvest, outbox: Outbox, fence: Fence
+    ) -> Outcome:
+        """Asks for a page, and works on what comes of it."""
+        url = harvest.url
         before = self._requeues.snapshot(request) if self._requeues is not None else ()
         try:
             try:
@@ -114,15 +127,17 @@ class PageWork:
             why = self._rules.why_unreachable(origin_of(url))
             return await self._told(request, error_to_tell(error, why), harvest, outbox, left_out_end(error, why))
         except FetchError as error:
-            return await self._failed(request, error, harvest, outbox)
+            return await self._failed(request, error, visit, harvest, outbox)
         except Exception as error:
             again = self._retry.again_after_s(request, error) if self._retry is not None else None
             if again is not None:
                 return Outcome(Phase.QUEUED, Failure.MIDDLEWARE, error_line(error), retry_in_s=again)
             return self._harvesting.raised(request.url, Outcome(Phase.FAILED, answered=True), error)
-        return await self._answered(request, answer, harvest, outbox)
+        return await self._answered(request, answer, visit, harvest, outbox)
 
-    async def _answered(self, request: Request, answer: Answer, harvest: Harvest, outbox: Outbox) -> Outcome:
+    async def _answered(
+        self, request: Request, answer: Answer, visit: Visit | None, harvest: Harvest, outbox: Outbox
+    ) -> Outcome:
         """Gives an answer to what it is for: the item that waits for it, or a callback."""
         request.meta["download_latency"] = answer.latency_s
         outcome = answered_end(answer)
@@ -140,6 +155,13 @@ class PageWork:
             made = harvest.errand.had(response)
             return await self._harvesting.collect(made, harvest, outbox, outcome, self._silence_s)
         await self._announcing.received(request, response)
+        if visit is not None:
+            try:
+                if visit.is_unchanged(response, outcome):
+                    return outcome
+            except TooSlow as error:
+                return too_slow(outcome, error)
+            visit.mark(response)
         return await self._called_back(response, harvest, outbox, outcome)
 
     async def _called_back(self, response: Response, harvest: Harvest, outbox: Outbox, outcome: Outcome) -> Outcome:
@@ -183,13 +205,17 @@ class PageWork:
             return self._harvesting.raised(request.url, outcome, error)
         return await self._harvesting.collect(result, harvest, outbox, outcome, self._silence_s)
 
-    async def _failed(self, request: Request, error: FetchError, harvest: Harvest, outbox: Outbox) -> Outcome:
+    async def _failed(
+        self, request: Request, error: FetchError, visit: Visit | None, harvest: Harvest, outbox: Outbox
+    ) -> Outcome:
         outcome = failed_end(error)
         if outcome.status:
             self._page_log.answered(request.method, request.url, outcome.status, request.headers.get("Referer"))
+        if visit is not None and isinstance(error, StatusError) and visit.ends_without_page(error, outcome):
+            return outcome
         again = self._retry.again_after_s(request, error, outcome.status) if self._retry is not None else None
         if again is not None:
-            outcome.phase, outcome.retry_in_s = Phase.QUEUED, again
+            outcome.phase, outcome.reason, outcome.retry_in_s = Phase.QUEUED, error.kind, again
             return outcome
         return await self._told(request, error, harvest, outbox, outcome)
 

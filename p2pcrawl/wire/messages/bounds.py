@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
+from p2pcrawl.core.revisits.past import PAST_MAX
 from p2pcrawl.model.choosing.setting_bounds import SECONDS_MAX
 from p2pcrawl.model.crawl import page_link
+from p2pcrawl.model.crawl.record import PAGE_TYPE_MAX
 
 Fingerprint = Annotated[bytes, Meta(min_length=16, max_length=16)]
 Number = Annotated[int, Meta(ge=-(1 << 62), le=1 << 62)]
@@ -20,6 +22,10 @@ BucketNumber = Annotated[int, Meta(ge=0, lt=4096)]
 Seconds = Annotated[float, Meta(ge=0.0, le=SECONDS_MAX)]
 PhaseNumber = Annotated[int, Meta(ge=0, le=3)]
 """A model.record.Phase."""
+Past = Annotated[bytes, Meta(max_length=PAST_MAX)]
+"""What earlier visits of a page learnt, packed."""
+PageType = Annotated[str, Meta(max_length=PAGE_TYPE_MAX)]
+"""What a page was taken for, and by which rule, such as ``article:pattern``."""
 StatName = Annotated[str, Meta(min_length=2, max_length=201)]
 """A mark, and the name of a stat."""
 StatsNews = Annotated[dict[StatName, Annotated[int, Meta(ge=-(1 << 53), le=1 << 53)]], Meta(max_length=200)]

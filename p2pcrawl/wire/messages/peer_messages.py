@@ -14,7 +14,7 @@ from p2pcrawl.model.cluster.account import FIGURES_MAX, NAME_CHARS_MAX, SLICE_CH
 from p2pcrawl.model.cluster.consent import SEAT_BYTES, VOTERS_MAX
 from p2pcrawl.model.cluster.epoch import PIECES_MAX
 from p2pcrawl.model.cluster.host_order import DELAY_MAX_S, HOST_CHARS_MAX, ORDER_VERSION_MAX, ORDERS_MAX
-from p2pcrawl.model.crawl.record import stamp_of
+from p2pcrawl.model.crawl.record import VISIT_MAX, stamp_of
 from p2pcrawl.model.crawl.sink_spec import SINK_OPTIONS_MAX, SINK_SECRET_MAX, SINK_TEXT_MAX, SINKS_MAX
 from p2pcrawl.wire.messages.ask import Answered, PeerReply, PeerRequest
 from p2pcrawl.wire.messages.bounds import (
@@ -24,6 +24,8 @@ from p2pcrawl.wire.messages.bounds import (
     HostHash,
     Number,
     OpenedHosts,
+    PageType,
+    Past,
     PhaseNumber,
     Seconds,
     WireLink,
@@ -31,6 +33,8 @@ from p2pcrawl.wire.messages.bounds import (
 from p2pcrawl.wire.messages.slave_messages import Record, WireJob
 
 TUNED_MAX = 64
+UNTOLD = -1
+"""The visit of items is not known: they are of the last one that ended."""
 ACCOUNTS_MAX = 256
 """In one message."""
 Opened = dict[int, OpenedHosts]
@@ -188,6 +192,12 @@ class Row(Record):
     """The number of its turn: a retry by hand begins a new one."""
     marks: Count = 0
     """Which sinks of the job have its items, a bit for each."""
+    due: Count = 0
+    """When it is to be visited again, in seconds since 1970; 0: never."""
+    told: Annotated[int, Meta(ge=UNTOLD, le=VISIT_MAX)] = UNTOLD
+    """The visit that its items are of."""
+    past: Past = b""
+    page_type: PageType = ""
 
     @property
     def stamp(self) -> int:

@@ -18,6 +18,8 @@ from p2pcrawl.wire.messages.bounds import (
     Endpoints,
     Number,
     OpenedHosts,
+    PageType,
+    Past,
     PhaseNumber,
     Seconds,
     StatsNews,
@@ -63,6 +65,10 @@ class Task(Record):
     """1 for the first."""
     delay_s: Seconds = 0.0
     """What its host is left alone for after each answer: for fetches in the middle of its callback."""
+    visit: Count = 0
+    """0 for the first."""
+    past: Past = b""
+    """What the visits before learnt."""
 
 
 class RobotsTask(Record):
@@ -136,6 +142,9 @@ class Outcome(Struct, array_like=True):
     """The kind of the statement by which the site forbids what the page was fetched for nevertheless."""
     unasked: bool = False
     """The answer is from a cache alone, and cost the host nothing."""
+    past: Past = b""
+    """What the next visit is to know; empty if this one taught nothing."""
+    page_type: PageType = ""
 
 
 class Page(Struct, array_like=True):

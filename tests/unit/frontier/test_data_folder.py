@@ -15,7 +15,7 @@ from p2pcrawl.frontier.database.schema import FILE, LOCK, open_database, open_fo
 from p2pcrawl.frontier.database.tables import FRONTIER
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlError
-from tests.unit.frontier.batches import batch_of, link, load, store_with_job
+from tests.unit.frontier.batches import batch_of, end, grant, link, load, store_with_job
 
 
 def test_folder_in_use_is_refused_with_the_process_that_uses_it(tmp_path: Path) -> None:
@@ -48,8 +48,19 @@ def test_folder_of_another_version_is_refused(tmp_path: Path) -> None:
         open_for_reading(tmp_path)
 
 
+def of_format_4(folder: Path) -> None:
+    """A folder from before pages were visited again."""
+    with sqlite3.connect(folder / FILE) as db:
+        db.execute("DROP INDEX record_turn")
+        for column in ("due", "turn", "told", "past", "page_type"):
+            db.execute(f"ALTER TABLE record DROP COLUMN {column}")
+        db.execute("PRAGMA user_version=4")
+    db.close()
+
+
 def of_format_1(folder: Path) -> None:
     """A folder as the first version left it."""
+    of_format_4(folder)
     with sqlite3.connect(folder / FILE) as db:
         db.execute("DROP TABLE statistic")
         db.execute("ALTER TABLE record DROP COLUMN visit")
@@ -77,6 +88,33 @@ def test_folder_of_format_1_is_brought_to_this_one_with_all_that_is_in_it(tmp_pa
     assert "visit" in columns
     assert version == (FRONTIER.format,)
     Store(tmp_path).close()
+
+
+def test_items_of_a_folder_of_format_4_are_of_the_visit_that_ended_last(tmp_path: Path) -> None:
+    store = store_with_job(tmp_path)
+    [start] = load(store, "http://start.example/")
+    batch = batch_of()
+    grant(batch, start)
+    end(batch, start, items=[b"{}"])
+    store.commit(batch)
+    store.close()
+    of_format_4(tmp_path)
+    with sqlite3.connect(tmp_path / FILE) as db:
+        db.execute("UPDATE record SET visit = 3")
+    db.close()
+
+    store = Store(tmp_path)
+    ended = store.pages_after(1, 0, 10, 1000)[0]
+    store.close()
+    with sqlite3.connect(tmp_path / FILE) as db:
+        db.execute("UPDATE record SET phase = 0")
+    db.close()
+    store = Store(tmp_path)
+    begun = store.pages_after(1, 0, 10, 1000)[0]
+    store.close()
+
+    assert [page.visit for page in ended] == [3]
+    assert [page.visit for page in begun] == [2]
 
 
 def test_folder_whose_upgrade_was_interrupted_is_upgraded_by_the_next_start(tmp_path: Path, monkeypatch) -> None:

@@ -137,6 +137,13 @@ class JobAnswer(TypedDict):
     settled: bool
     pages: int
     redirects: int
+    again: int
+    revisits: int
+    revisits_late: int
+    revisits_by_result: dict[str, int]
+    page_types: dict[str, int]
+    overdue: int
+    oldest_due: int
     items: int
     items_dropped: int
     fetches: int
@@ -373,6 +380,10 @@ class UrlRecord(TypedDict):
     ended: float
     found_on: list[str]
     visit: int
+    due: int
+    next_at: int
+    page_type: str
+    past: dict[str, Any] | None
     attempts: int
     losses: int
     troubles: list[FailedAttempt]

@@ -39,7 +39,7 @@ def test_record_whose_turn_has_ended_comes_back_with_its_items() -> None:
 
     copy = copy_of_ending(ending, (2, b"a\nb"))
 
-    assert row_of_copy(copy) == Row(7, LINK, *STATE, items=2, data=b"a\nb", visit=4)
+    assert row_of_copy(copy) == Row(7, LINK, *STATE, items=2, data=b"a\nb", visit=4, told=4)
 
 
 def test_marks_of_a_record_are_beside_it_and_come_back_with_it() -> None:

@@ -1,0 +1,102 @@
+"""How soon the pages of a host may be asked again: one after the other, so that no hour sees more than a budget.
+
+Revisits of a host begin at a distance of each other, and of them a bounded number waits in its queue: what is overdue,
+because this master was down or the host was, comes back spread, in the order in which it was due, and never at once.
+The distance is an hour through the budget, or what the host takes for an answer where there is no budget.
+
+A budget holds though masters change: whoever has just begun to look after a host lets the distance pass first, for
+somebody else may have spent it. Invariant: of a host with a budget B, at most B visits are asked for in any hour. To
+that end the distance is longer than an hour through B: what has begun and waits in its queue may be asked for late.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+HOUR_S: Final = 3600.0
+AHEAD: Final = 32
+"""Visits of a host that are begun and not over, where it has no budget."""
+AHEAD_PART: Final = 20
+"""Of a budget, one part in so many may be begun and not over."""
+LONGEST_S: Final = 3600.0
+"""A visit is put off by no more than this at a time."""
+_KEPT: Final = 50_000
+
+
+@dataclass(slots=True)
+class _Standing:
+    next_at: float
+    """When the next visit may begin,"""
+    tail_at: float
+    """and when the last one of those that were put off."""
+    open: int = 0
+    """Visits that have begun and are not over."""
+
+
+@dataclass(slots=True)
+class HostBudget:
+    """The budgets of one job. Times are those of one clock, whichever.
+
+    ``per_hour``: 0 for none. ``spacing_s``: the distance where there is no budget.
+    """
+
+    per_hour: float = 0.0
+    spacing_s: float = 0.05
+    _hosts: dict[int, _Standing] = field(default_factory=dict)
+
+    @property
+    def ahead(self) -> int:
+        """How many visits of a host may be begun and not over."""
+        return min(AHEAD, max(1, int(self.per_hour / AHEAD_PART))) if self.per_hour else AHEAD
+
+    @property
+    def distance_s(self) -> float:
+        """Returns the least time between the beginnings of two visits."""
+        if not self.per_hour:
+            return self.spacing_s
+        return HOUR_S / max(0.5, self.per_hour - self.ahead)
+
+    @property
+    def open(self) -> int:
+        """Counts the visits that have begun and are not over."""
+        return sum(standing.open for standing in self._hosts.values())
+
+    def begin(self, host: int, now: float) -> float:
+        """Begins a visit, and returns 0; or returns when to ask again, for the host has no room for one now."""
+        standing = self._hosts.get(host)
+        if standing is None:
+            self._tidy(now)
+            first_at = now + self.distance_s if self.per_hour else now
+            standing = self._hosts[host] = _Standing(first_at, first_at)
+        if now >= standing.next_at and standing.open < self.ahead:
+            standing.open += 1
+            standing.next_at = now + self.distance_s
+            return 0.0
+        standing.tail_at = max(standing.tail_at, standing.next_at, now) + self.distance_s
+        if standing.tail_at > now + LONGEST_S:
+            # Farther than that nobody knows how it will be; they come in their order again.
+            standing.tail_at = now + LONGEST_S
+        return standing.tail_at
+
+    def again(self, host: int) -> None:
+        """Counts one more fetch of a visit that is under way: it is tried again."""
+        if self.per_hour and (standing := self._hosts.get(host)) is not None:
+            standing.next_at += self.distance_s
+
+    def over(self, host: int) -> None:
+        """Takes note that a visit is over."""
+        if (standing := self._hosts.get(host)) is not None and standing.open:
+            standing.open -= 1
+
+    def clear(self, host: int) -> None:
+        """Takes note that nothing of a host waits any more: it is down."""
+        if (standing := self._hosts.get(host)) is not None:
+            standing.open = 0
+
+    def _tidy(self, now: float) -> None:
+        """Forgets hosts at which nothing is open, and that might be asked at once."""
+        if len(self._hosts) < _KEPT:
+            return
+        long_ago = now - 2 * self.distance_s
+        self._hosts = {key: each for key, each in self._hosts.items() if each.open or each.tail_at > long_ago}

@@ -1,0 +1,107 @@
+"""The period after which a page is asked again: never, fixed, or adaptive.
+
+The theory of the adaptive one: a page changes by chance, at a rate of its own. Of a visit one learns only whether it
+has changed since the one before, not how often. With n visits about T apart, of which x found a change, the rate is
+about ``-ln((n - x + 1/2) / (n + 1/2)) / T`` (Cho and Garcia-Molina). Earlier visits weigh less, so that a page that
+wakes up is noticed. The period is the time in which it changes with a probability of one half: asked more often, most
+visits would be in vain; less often, changes would wait, and be missed where two of them come to one.
+A period at most doubles from visit to visit, for a page that was quiet twice may not be a quiet one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from math import log
+from typing import Final
+
+from p2pcrawl.core.revisits.past import ADAPTIVE, Past
+from p2pcrawl.model.crawl.record import VISIT_MAX
+from p2pcrawl.model.crawl.request import Kind
+from p2pcrawl.model.crawl.settings import Settings
+
+MEMORY: Final = 0.85
+"""What each visit leaves of the weight of those before it: some seven visits count."""
+GROWTH: Final = 2.0
+_HALF: Final = log(2.0)
+NEVER: Final = 0
+
+
+class Came(Enum):
+    """What a visit came to."""
+
+    CHANGED = auto()
+    """Its page was had, and says something else than before, or was had for the first time."""
+    UNCHANGED = auto()
+    GONE = auto()
+    """The host says that there is no such page any more."""
+    IN_VAIN = auto()
+    """Nothing was learnt of the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Periods:
+    """The rules of a job. Periods are in seconds; ``ADAPTIVE`` and ``NEVER`` stand for what they say."""
+
+    index: int
+    detail: int
+    least: int
+    greatest: int
+    rounds: int
+    """How often each page is visited at all; 0: for ever."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> Periods:
+        return cls(
+            _seconds(settings.revisit_index),
+            _seconds(settings.revisit_detail),
+            max(1, int(settings.revisit_min)),
+            max(1, int(settings.revisit_max)),
+            settings.revisit_rounds,
+        )
+
+    def rule(self, kind: str, past: Past) -> int:
+        """Returns the period by which a page is asked again, before anything is known of it."""
+        return past.own or (self.detail if kind == Kind.DETAIL else self.index)
+
+    def after(self, kind: str, past: Past, came: Came, visit: int, now: int) -> tuple[Past, int]:
+        """Returns what is remembered of a page behind a visit, and when it is due again, in seconds since 1970, or 0:
+        never. ``visit``: the number of the one that has ended, from 0.
+        """
+        rule = self.rule(kind, past)
+        past = self._learnt(past, rule, came, visit, now)
+        if rule == NEVER or visit >= VISIT_MAX or (self.rounds and visit + 1 >= self.rounds):
+            return past, NEVER
+        return past, now + max(1, past.period)
+
+    def _learnt(self, past: Past, rule: int, came: Came, visit: int, now: int) -> Past:
+        if came is Came.IN_VAIN:
+            return replace(past, period=past.period or self._first(rule))
+        if came is Came.GONE:
+            return replace(past, gone=past.gone + 1, asked=now, period=self.greatest)
+        fixed = rule != ADAPTIVE
+        # A clock may have been set back; and what was gone has been something else meanwhile.
+        since = max(0, now - past.asked) if past.asked and not past.gone else 0
+        if not since or not visit:
+            return replace(past, gone=0, asked=now, period=rule if fixed else self._first(rule))
+        past = replace(
+            past,
+            asked=now,
+            visits=MEMORY * past.visits + 1.0,
+            changes=MEMORY * past.changes + (came is Came.CHANGED),
+            seconds=MEMORY * past.seconds + since,
+        )
+        return replace(past, period=rule if fixed else self._adapted(past))
+
+    def _first(self, rule: int) -> int:
+        return self.least if rule == ADAPTIVE else rule
+
+    def _adapted(self, past: Past) -> int:
+        rate = -log((past.visits - past.changes + 0.5) / (past.visits + 0.5)) * past.visits / past.seconds
+        wanted = _HALF / rate if rate > 0 else float(self.greatest)
+        wanted = min(wanted, GROWTH * max(past.period, self.least))
+        return int(min(max(wanted, self.least), self.greatest))
+
+
+def _seconds(setting: float | str) -> int:
+    return ADAPTIVE if isinstance(setting, str) else round(setting)

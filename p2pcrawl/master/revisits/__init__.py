@@ -1,0 +1,1 @@
+"""Revisits: what follows from the end of a visit for the next one"""

@@ -1,0 +1,116 @@
+"""The ends of visits: when the page is due again, what is remembered of it, and whether its items stay."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+from p2pcrawl.core.bench.candidate import Candidate
+from p2pcrawl.core.journal import Journal
+from p2pcrawl.core.revisits.budget import HostBudget
+from p2pcrawl.core.revisits.periods import Came, Periods
+from p2pcrawl.frontier.records.batch import Ending
+from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.model.cluster.notable import Notable
+from p2pcrawl.model.crawl.job import START_URL
+from p2pcrawl.model.crawl.page_link import FILE_CALLBACK, Link
+from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.outcome import Drop, NoPage
+from p2pcrawl.wire.messages.past_form import packed_past, past_in
+from p2pcrawl.wire.messages.slave_messages import Outcome, Task
+
+log = logging.getLogger(__name__)
+
+ON_TIME_S = 60.0
+ON_TIME_PART = 0.1
+"""A visit is on time that is over within a minute, or a tenth of its period, after it was due."""
+_NEVER = frozenset({NoPage.START, NoPage.STORED, NoPage.REQUEUED, NoPage.REQUEUED_UNANSWERED, Drop.INVALID})
+_AS_BEFORE = frozenset({NoPage.UNCHANGED, NoPage.REDIRECT})
+
+
+class VisitEnds:
+    """Knows the rules and the budgets of jobs. ``clock`` tells the time of day."""
+
+    def __init__(self, journal: Journal, clock: Callable[[], float] = time.time) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._periods: dict[int, tuple[int, Periods]] = {}
+        self._budgets: dict[int, tuple[int, HostBudget]] = {}
+
+    def periods(self, job: Job) -> Periods:
+        """Returns the rules of a job, as they are in force."""
+        known = self._periods.get(job.id)
+        if known is None or known[0] != job.version:
+            known = self._periods[job.id] = job.version, Periods.of(job.settings)
+        return known[1]
+
+    def budget(self, job: Job) -> HostBudget:
+        """Returns the budgets of a job's hosts."""
+        per_hour = job.settings.revisit_host_budget
+        known = self._budgets.get(job.id)
+        if known is None or known[0] != per_hour:
+            known = self._budgets[job.id] = per_hour, HostBudget(float(per_hour))
+        return known[1]
+
+    def due_at(self, job: Job) -> dict[str, int]:
+        """Returns by kinds when pages of which nothing was learnt are due again."""
+        periods, now = self.periods(job), int(self._clock())
+        return {kind: periods.after(kind, past_in(b""), Came.IN_VAIN, 0, now)[1] for kind in ("index", "detail")}
+
+    def end(self, job: Job, ending: Ending, tally: dict[str, int]) -> Ending:
+        """Completes the end of a page by what follows for its next visit, and counts it."""
+        candidate, now = ending.candidate, int(self._clock())
+        if ending.phase is Phase.QUEUED:
+            if candidate.visit:
+                self.budget(job).again(candidate.host)
+            return ending
+        came = _came_of(ending.phase, ending.reason)
+        past, due = past_in(ending.past), 0
+        if not candidate.asks_nobody and _recurs(candidate.link, ending.reason):
+            past, due = self.periods(job).after(candidate.link.kind, past, came, candidate.visit, now)
+        if due:
+            tally["again"] += 1
+        if candidate.visit:
+            self._count(job, candidate, came, past.period, now, tally)
+        if came is Came.GONE and past.gone == 1:
+            noted = self._journal.note(Notable.PAGE_GONE, job=job.id, url=candidate.link.url, status=ending.status)
+            log.info("%s is gone (status %d)", candidate.link.url, ending.status, extra=noted)
+        brought = ending.items is not None or ending.staged
+        keeps = candidate.visit > 0 and not brought and (came is not Came.CHANGED and ending.reason != NoPage.REDIRECT)
+        return ending._replace(due=due, past=packed_past(past) if due else b"", keeps=keeps)
+
+    def _count(self, job: Job, candidate: Candidate, came: Came, period: int, now: int, tally: dict[str, int]) -> None:
+        self.budget(job).over(candidate.host)
+        tally["revisits"] += 1
+        tally[f"revisits:{came.name.lower().replace('_', '-')}"] += 1
+        if candidate.due and now - candidate.due > max(ON_TIME_S, ON_TIME_PART * period):
+            tally["revisits_late"] += 1
+
+
+def due_after(job: Job, task: Task, outcome: Outcome, now: float) -> tuple[bytes, int] | None:
+    """Returns what is remembered of a page that was fetched for another master, and when it is due again. None: its
+    record has items of an earlier visit, which are not known here; the page is to be visited again.
+    """
+    brings = outcome.phase == Phase.DONE and outcome.reason not in (NoPage.UNCHANGED, NoPage.GONE)
+    if task.visit and not brings:
+        return None
+    past = past_in(outcome.past or task.past)
+    if outcome.phase == Phase.QUEUED or not _recurs(task.link, outcome.reason):
+        return packed_past(past), 0
+    came = _came_of(Phase(outcome.phase), outcome.reason)
+    past, due = Periods.of(job.settings).after(task.link.kind, past, came, task.visit, int(now))
+    return packed_past(past) if due else b"", due
+
+
+def _recurs(link: Link, reason: str) -> bool:
+    """Tells whether a page can be visited again at all."""
+    return link.callback != FILE_CALLBACK and not link.url.startswith(START_URL) and reason not in _NEVER
+
+
+def _came_of(phase: Phase, reason: str) -> Came:
+    if phase is not Phase.DONE:
+        return Came.IN_VAIN
+    if reason == NoPage.GONE:
+        return Came.GONE
+    return Came.UNCHANGED if reason in _AS_BEFORE else Came.CHANGED
