@@ -70,7 +70,10 @@ class Periods:
         """
         rule = self.rule(kind, past)
         past = self._learnt(past, rule, came, visit, now)
-        if rule == NEVER or visit >= VISIT_MAX or (self.rounds and visit + 1 >= self.rounds):
+        if rule == NEVER or visit >= VISIT_MAX:
+            return past, NEVER
+        if self.rounds and (visit + 1 >= self.rounds or came is Came.GONE):
+            # A page that is gone would hold up the end for as long as the longest period is.
             return past, NEVER
         return past, now + max(1, past.period)
 

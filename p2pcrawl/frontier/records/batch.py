@@ -23,6 +23,8 @@ class NewLink(NamedTuple):
     parent: int = 0
     foreign: bool = False
     """Found on a page of another master, so that its parent is not here."""
+    changed: int = 0
+    """When its page was changed, as it is said, in seconds since 1970."""
 
 
 class MovedRow(NamedTuple):

@@ -17,8 +17,11 @@ from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.frontier.database.schema import Transaction
 from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.records import tallies
+from p2pcrawl.frontier.records.batch import NewLink
 from p2pcrawl.frontier.records.candidates import queued
 from p2pcrawl.frontier.records.columns import PLACE, named, place_of
+from p2pcrawl.frontier.records.known import numbers_of
+from p2pcrawl.model.crawl.fingerprint import halves
 from p2pcrawl.model.crawl.record import VISIT_MAX, Order, Phase
 
 BEHIND_ROWS = 50_000
@@ -99,6 +102,21 @@ def begin(
         run_many(db, "INSERT INTO queue_young", [(*place_of(row, orders), row["id"]) for row in rows])
         tallies.write(db, {job: change})
     return BegunVisits(change, queued(db, [row["id"] for row in rows], orders))
+
+
+def hasten(db: sqlite3.Connection, links: Sequence[NewLink], now: int) -> None:
+    """Makes pages due at once that are to be visited again, and were changed since their last visit, as it is said."""
+    if not links:
+        return
+    keys = {(*halves(new.link.fingerprint), new.job): new.changed for new in links}
+    numbers = numbers_of(db, list(keys))
+    run_many(
+        db,
+        "WITH c (id, changed) AS (",
+        [(number, keys[key]) for key, number in numbers.items()],
+        f") UPDATE record SET turn = {now}, due = {now} FROM c WHERE record.id = c.id AND record.turn > {now}"
+        " AND record.ended < c.changed",
+    )
 
 
 def bring_back(db: sqlite3.Connection, job: int, latest: int) -> int:

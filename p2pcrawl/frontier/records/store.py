@@ -145,6 +145,7 @@ class Store:
     def _discover(self, links: Sequence[NewLink], batch: Batch, result: Committed, now: int) -> None:
         """Makes new links records, and queues them."""
         new = self._new_links(links)
+        due_visits.hasten(self._db, [link for link in links if link.changed], now)
         records, seen, queue = [], [], []
         for (hi, lo, job), found in new:
             self._last += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import NamedTuple
 
 from p2pcrawl.core.accounts import ENDS
@@ -151,11 +152,11 @@ class Intake:
         place, router, shard_key = self._keys.place, self._company.router, job.settings.shard_key
         if links.shared.seed:
             self._openings.note(job, links.urls)
-        for link in links.each():
+        for link, changed in zip(links.each(), links.changed or repeat(0), strict=False):
             host, bucket = place(shard_key, link.url, link.fingerprint)
             owner = router.owner(bucket)
             if owner is None:
-                batch.links.append(NewLink(link, job.id, host, bucket, parent))
+                batch.links.append(NewLink(link, job.id, host, bucket, parent, changed=changed))
             else:
                 self._company.send(job.id, owner, Parcel(link, bucket, hold))
 

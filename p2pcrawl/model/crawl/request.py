@@ -64,6 +64,9 @@ class Request:
         "kind",
     )
     """The arguments of which a request is made, and a copy."""
+    changed_at: float = 0.0
+    """When the page was changed as somebody says (a sitemap), in seconds since 1970: one that is to be visited again,
+    and was visited before that, is due at once. No part of a copy."""
 
     __slots__ = (*(name for name in attributes if name != "headers"), "__dict__", "__weakref__", "_headers")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import TYPE_CHECKING
 
 from p2pcrawl.fetch.components.referrer import PAGE_POLICY
@@ -25,11 +26,14 @@ from p2pcrawl.slave.pages.travel import packed_request
 from p2pcrawl.spiders.page.links import LinkBatch, normalise
 from p2pcrawl.spiders.page.response import Response
 from p2pcrawl.spiders.requests.fingerprinter import Identify
+from p2pcrawl.wire.messages.past_form import past_in
 from p2pcrawl.wire.messages.slave_messages import LinkColumns, Page, Task
 
 if TYPE_CHECKING:
     from p2pcrawl.slave.pages.errands import Errand
 
+LASTMOD_SLACK_S = 86_400
+"""Sitemaps tell days where they do not tell times: what changed so long before the last visit of one may be news."""
 PART_LINKS = 1_000
 PART_BYTES = 1 << 20
 """A page with more than this sends a part ahead."""
@@ -57,6 +61,7 @@ class Harvest:
         "_scope",
         "_seed",
         "_settings",
+        "_since",
         "_size",
         "_unheard",
         "ahead",
@@ -101,6 +106,7 @@ class Harvest:
         self._rows = 0
         self._size = 0
         self._ordinal = 0
+        self._since = past_in(task.past).asked - LASTMOD_SLACK_S if task.past else inf
         self._patience = PATIENT if task.attempt > 1 and not start else 1
         self.filtered: Counter[str] = Counter()
         self.dropped_items = 0
@@ -162,7 +168,8 @@ class Harvest:
 
     def add_request(self, request: Request, *, redirect: bool = False) -> bool:
         """Adds one request; returns False where it is filtered. A redirect stays at its page's depth."""
-        if self._was_reported(request):
+        newer = request.changed_at >= self._since
+        if not newer and self._was_reported(request):
             self.filtered[Filter.SEEN] += 1
             return False
         url = normalise(request.url)
@@ -179,11 +186,11 @@ class Harvest:
         self._ordinal += 1
         salt = f"{self.task.link.fingerprint.hex()}.{self._ordinal}" if request.dont_filter else ""
         print_, key = self._known_as(request, url, salt)
-        if (key in self._memory and not self._opens(url)) or key in self._keys:
+        if (key in self._memory and not newer and not self._opens(url)) or key in self._keys:
             self.filtered[Filter.SEEN] += 1
             return False
         self._keys.add(key)
-        self._append([url], print_, request, depth, redirect=redirect)
+        self._append([url], print_, request, depth, redirect=redirect, changed=int(request.changed_at) if newer else 0)
         return True
 
     def _leave_out(self, url: str, reason: Filter) -> bool:
@@ -249,6 +256,7 @@ class Harvest:
         *,
         redirect: bool = False,
         seed: bool | None = None,
+        changed: int = 0,
     ) -> None:
         if source.meta and self._unheard is not None:
             self._unheard.look(source.meta)
@@ -264,11 +272,13 @@ class Harvest:
             referer="" if seed or redirect or not self._settings.referer_enabled else self.task.link.url,
             extra=packed_request(source, source.meta.get(PAGE_POLICY, "") if redirect else self.page_policy),
         )
-        if self._links and self._links[-1].shared == shared:
+        changes = [changed] * len(urls) if changed else []
+        if self._links and self._links[-1].shared == shared and bool(self._links[-1].changed) == bool(changes):
             self._links[-1].urls.extend(urls)
             self._links[-1].fingerprints += prints
+            self._links[-1].changed.extend(changes)
         else:
-            self._links.append(LinkColumns(shared, urls, prints))
+            self._links.append(LinkColumns(shared, urls, prints, changes))
         self._rows += len(urls)
         self._size += sum(map(len, urls)) + len(shared.extra)
 

@@ -12,6 +12,7 @@ from p2pcrawl.model.crawl.request import Kind, Request
 from p2pcrawl.spiders.boards.board import Board, LinkChoice
 from p2pcrawl.spiders.boards.board_file import as_field, board_settings, load_board
 from p2pcrawl.spiders.boards.jumps import Jumps
+from p2pcrawl.spiders.boards.listed_pages import listed_pages
 from p2pcrawl.spiders.boards.page_fields import Missing, field_values
 from p2pcrawl.spiders.extracting.link_extractor import LinkExtractor
 from p2pcrawl.spiders.extracting.main_parts import extract_named, extracted
@@ -80,8 +81,13 @@ class BoardSpider(Spider):
         return TypedBy(kind, "pattern", _rule("follow", board.follow, url))
 
     def links_of(self, response: Response) -> Iterator[Request]:
-        """Yields a request for each link of a page that the board wants, articles first."""
+        """Yields a request for each link of a page that the board wants, articles first; of a feed or a sitemap for
+        what it lists.
+        """
         seen: set[str] = set()
+        if not response.is_html:
+            yield from self._listed(response)
+            return
         if self._hidden is not None:
             for link in self._hidden.extract_links(response):
                 if self.jumps.target(link.url) == link.url and self.jumps.hides(link.url):
@@ -100,6 +106,18 @@ class BoardSpider(Spider):
         if extractor is self._articles:
             return Kind.DETAIL
         return self.taken_for(url).type.kind if self.board.by_content else Kind.INDEX
+
+    def _listed(self, response: Response) -> Iterator[Request]:
+        for page in listed_pages(response):
+            url = self.jumps.target(page.url) if self.jumps else page.url
+            taken = self._by_pattern(url)
+            if taken is not None and taken.type is PageType.OTHER and not (page.is_list and taken.by != "domain"):
+                continue
+            # What no pattern names is news where a feed names it.
+            is_article = page.is_news if taken is None else taken.type is PageType.ARTICLE
+            request = Request(url, kind=Kind.DETAIL if is_article else Kind.INDEX)
+            request.changed_at = page.changed_s
+            yield request
 
     async def _item_of(self, response: Response) -> AsyncIterator[Any]:
         if self.board.articles.follow or not self.board.articles.allow:

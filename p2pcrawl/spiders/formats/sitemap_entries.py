@@ -11,6 +11,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urljoin
 
@@ -176,6 +177,17 @@ def iterloc(it: Iterable[dict[str, Any]], alt: bool = False) -> Iterator[str]:
             yield entry["loc"]
         if alt:
             yield from entry.get("alternate") or ()
+
+
+def lastmod_s(entry: dict[str, Any]) -> float:
+    """Returns when the page of an entry was changed, in seconds since 1970: of a day its beginning, in UTC; 0 where the
+    entry does not say it, or says nonsense.
+    """
+    try:
+        said = datetime.fromisoformat(str(entry.get("lastmod", "")).strip())
+        return max(0.0, (said if said.tzinfo is not None else said.replace(tzinfo=UTC)).timestamp())
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def sitemap_urls_from_robots(robots_text: str | bytes, base_url: str | None = None) -> Iterator[str]:

@@ -13,6 +13,7 @@ from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.formats.sitemap_entries import (
     Sitemap,
     iterloc,
+    lastmod_s,
     plain_chunks,
     sitemap_urls_from_robots,
     text_entries,
@@ -74,14 +75,16 @@ class SitemapSpider(Spider):
                 self.logger.warning("%s is no sitemap: it is left out", response.url)
                 return
             entries = chain([first], entries)
-        for url in iterloc(self.sitemap_filter(entries), self.sitemap_alternate_links):
-            callback: Callable[..., Any] | None
-            if is_index:
-                callback = self._parse_sitemap if any(pattern.search(url) for pattern in self._follow) else None
-            else:
-                callback = next((callback for pattern, callback in self._cbs if pattern.search(url)), None)
-            if callback is not None:
-                yield from _requests(self, url, response, callback)
+        for entry in self.sitemap_filter(entries):
+            for url in iterloc([entry], self.sitemap_alternate_links):
+                callback = self._callback_for(url, is_index=is_index)
+                if callback is not None:
+                    yield from _requests(self, url, response, callback, lastmod_s(entry))
+
+    def _callback_for(self, url: str, *, is_index: bool) -> Callable[..., Any] | None:
+        if is_index:
+            return self._parse_sitemap if any(pattern.search(url) for pattern in self._follow) else None
+        return next((callback for pattern, callback in self._cbs if pattern.search(url)), None)
 
     def _get_sitemap_body(self, response: Response) -> bytes | None:
         # For spiders that override it, or parse sitemaps themselves: all of it, inflated. None: no sitemap.
@@ -103,12 +106,17 @@ def _pieces_of(spider: SitemapSpider, response: Response) -> Iterator[bytes]:
         spider.logger.warning("%s is a sitemap of %s: the rest is left out", response.url, error)
 
 
-def _requests(spider: SitemapSpider, url: str, response: Response, callback: Callable[..., Any]) -> Iterator[Request]:
+def _requests(
+    spider: SitemapSpider, url: str, response: Response, callback: Callable[..., Any], changed_s: float = 0.0
+) -> Iterator[Request]:
     absolute = normalise(url, response.url)
     if absolute is None:
         spider.logger.debug("%s names %r, which is no URL", response.url, url[:200])
     else:
-        yield Request(absolute, callback)
+        request = Request(absolute, callback)
+        if changed_s:
+            request.changed_at = changed_s
+        yield request
 
 
 def _method(spider: SitemapSpider, callback: Callable[..., Any] | str) -> Callable[..., Any]:

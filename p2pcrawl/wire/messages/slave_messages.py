@@ -100,11 +100,15 @@ class LinkColumns(Struct, array_like=True):
     urls: list[str]
     fingerprints: bytes
     """16 bytes for each URL."""
+    changed: list[Count] = []
+    """When each page was changed as a sitemap says, in seconds since 1970; or nothing is known of any."""
 
     def __post_init__(self) -> None:
         """Raises ValueError, which is a LinkError where a message is read."""
         if len(self.fingerprints) != SIZE * len(self.urls):
             raise ValueError(f"{len(self.urls)} links with {len(self.fingerprints)} bytes of fingerprints")
+        if self.changed and len(self.changed) != len(self.urls):
+            raise ValueError(f"{len(self.urls)} links with {len(self.changed)} times of change")
 
     def each(self) -> Iterator[WireLink]:
         """Yields them one by one."""

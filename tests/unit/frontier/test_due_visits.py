@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -238,3 +239,16 @@ def test_row_of_a_peer_that_knows_no_revisits_is_of_the_visit_that_it_names(stor
     adopt(store, later)
 
     assert items_of(store) == [(PAGES[0], 2, [b"{}"])]
+
+
+def test_page_that_was_changed_since_its_visit_is_due_at_once_and_no_other(store: Store) -> None:
+    known, now = candidates(store), int(time.time())
+    for url in PAGES[:3]:
+        ended(store, known[url], now + 100_000)
+    changes = {PAGES[0]: now + 50, PAGES[1]: now - 50, PAGES[3]: now + 50}
+
+    store.commit(batch_of([link(url)._replace(changed=changed) for url, changed in changes.items()]))
+
+    assert [visit.record for visit in store.due_visits(1, int(time.time()), 9)] == [known[PAGES[0]].record]
+    assert store.tallies(1)["again"] == store.census(1)["again"] == 3
+    assert_counters_equal_census(store)

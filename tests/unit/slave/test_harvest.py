@@ -8,11 +8,13 @@ from p2pcrawl.model.crawl.fingerprint import SIZE, fingerprint
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.outcome import Filter
+from p2pcrawl.model.page_past import PagePast
 from p2pcrawl.slave.pages.harvest import PART_LINKS, Harvest
 from p2pcrawl.slave.pages.memory import Memory
 from p2pcrawl.slave.pages.scope import Scope
 from p2pcrawl.spiders.page.links import LinkBatch
 from p2pcrawl.spiders.requests.fingerprinter import identify_by
+from p2pcrawl.wire.messages.past_form import packed_past
 from tests.unit.slave.tasks import task_of
 
 
@@ -216,3 +218,20 @@ def test_fingerprint_that_is_no_bytes_is_refused_by_name() -> None:
 
     with pytest.raises(TypeError, match=r"Wrong\.fingerprint must return bytes"):
         harvest.add_request(Request("http://a.example/"))
+
+
+def test_known_page_is_reported_again_where_a_sitemap_says_that_it_has_changed_since() -> None:
+    memory, url = Memory(), "http://a.example/1"
+    now = 1_800_000_000
+    first = harvest_of(memory=memory)
+    first.add_request(Request(url))
+    first.take()
+    later = Harvest(task_of(visit=1, past=packed_past(PagePast(asked=now))), Settings(), Scope(()), memory)
+    news, old = Request(url), Request(url)
+    news.changed_at, old.changed_at = now + 60.0, now - 10 * 86_400.0
+
+    told = [later.add_request(request) for request in (Request(url), old, news)]
+
+    [links] = later.take().links
+    assert told == [False, False, True]
+    assert (links.urls, links.changed) == ([url], [now + 60])

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from p2pcrawl.core.revisits.budget import AHEAD, HOUR_S, LONGEST_S, HostBudget
@@ -34,6 +34,7 @@ def most_in_an_hour(times: list[float]) -> int:
     return max((bisect_left(times, at + HOUR_S) - number for number, at in enumerate(times)), default=0)
 
 
+@settings(deadline=None, max_examples=60)
 @given(per_hour=st.integers(2, 2_000), deaths=st.lists(st.floats(1.0, 3 * HOUR_S), max_size=6), seed=st.integers(0, 99))
 def test_no_hour_sees_more_fetches_than_the_budget_though_masters_die_and_fetches_are_late(
     per_hour: int, deaths: list[float], seed: int
@@ -45,7 +46,7 @@ def test_no_hour_sees_more_fetches_than_the_budget_though_masters_die_and_fetche
         fetched += [at + took_s for at in begun(budget, 300, death, now, took_s)]
         now = max(now, death)
 
-    assert most_in_an_hour(sorted(fetched)) <= per_hour + 1
+    assert most_in_an_hour(sorted(fetched)) <= per_hour
 
 
 def test_budget_is_used_where_there_is_enough_to_do() -> None:

@@ -61,6 +61,10 @@ def test_last_round_leaves_nothing_due() -> None:
     assert [due > 0 for due in dues] == [True, True, False, False]
 
 
+def test_page_that_is_gone_does_not_hold_up_the_end_of_a_crawl_of_rounds() -> None:
+    assert periods(rounds=9).after("index", PagePast(asked=NOW - 600), Came.GONE, 1, NOW)[1] == 0
+
+
 def test_page_that_was_visited_as_often_as_can_be_counted_is_not_visited_again() -> None:
     assert periods().after("index", PagePast(), Came.CHANGED, VISIT_MAX, NOW)[1] == 0
 

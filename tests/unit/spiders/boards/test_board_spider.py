@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from p2pcrawl.model.crawl.request import Kind, Request
+from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.boards.board_spider import BoardSpider, board_class
 from p2pcrawl.spiders.callbacks import iterate
 from p2pcrawl.spiders.loading.plain import Links
-from p2pcrawl.spiders.page.answer_kinds import HtmlResponse, JsonResponse
+from p2pcrawl.spiders.page.answer_kinds import HtmlResponse, JsonResponse, XmlResponse
 
 SENTENCE = "The ferry to the northern islands leaves at six, whatever the weather may be. "
 FRONT = """<a href="/2026/one">1</a><a href="/section/a">a</a><a href="/login">in</a>
@@ -241,3 +242,66 @@ async def test_article_is_extracted_of_plain_urls_where_a_page_may_be_one() -> N
 
     assert by_extract["article"] == [["https://press.example/a"], []]
     assert by_extract["text"] == [["https://press.example/a"], [listing]]
+
+
+FEED = """<?xml version="1.0"?><rss version="2.0"><channel><title>Press</title>
+<item><title>One</title><link>https://press.example/2026/one</link></item>
+<item><title>Else</title><link>https://else.example/2026/two</link></item></channel></rss>"""
+SITEMAP = """<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+<url><loc>https://press.example/2026/one</loc><lastmod>2026-11-19T10:00:00Z</lastmod></url>
+<url><loc>https://press.example/section/a</loc><lastmod>nonsense</lastmod></url>
+<url><loc>https://press.example/imprint</loc></url></urlset>"""
+INDEX = """<?xml version="1.0"?><sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+<sitemap><loc>https://press.example/sitemap-2.xml</loc></sitemap>
+<sitemap><loc>https://else.example/sitemap.xml</loc></sitemap></sitemapindex>"""
+LISTED = "[articles]\nallow = ['/2026/']\n[follow]\nallow = ['/section/']"
+
+
+@pytest.mark.parametrize(
+    "text, wanted",
+    [
+        (FEED, [("https://press.example/2026/one", Kind.DETAIL, 0.0)]),
+        (
+            SITEMAP,
+            [
+                ("https://press.example/2026/one", Kind.DETAIL, 1_795_082_400.0),
+                ("https://press.example/section/a", Kind.INDEX, 0.0),
+            ],
+        ),
+        (INDEX, [("https://press.example/sitemap-2.xml", Kind.INDEX, 0.0)]),
+        ("<nothing/>", []),
+    ],
+)
+async def test_entry_that_is_a_feed_or_a_sitemap_leads_to_what_it_lists(
+    tmp_path: Path, text: str, wanted: list[tuple[str, Kind, float]]
+) -> None:
+    spider = spider_of(tmp_path, LISTED)
+    answer = XmlResponse("https://press.example/", body=text.encode(), headers={"Content-Type": "application/xml"})
+
+    requests, items = await parsed(spider, answer)
+
+    assert [(each.url, each.kind, each.changed_at) for each in requests] == wanted
+    assert items == []
+
+
+def test_periods_of_a_board_are_settings(tmp_path: Path) -> None:
+    spider = spider_of(tmp_path, '[revisit]\nnavigation = "adaptive"\narticles = 86400\nmin = 60\nhost_budget = 120')
+
+    said = {name: value for name, value in spider.custom_settings.items() if name.startswith("REVISIT_")}
+
+    assert said == {
+        "REVISIT_INDEX": "adaptive", "REVISIT_DETAIL": 86_400, "REVISIT_MIN": 60, "REVISIT_HOST_BUDGET": 120,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        ('[revisit]\nnavigation = "seldom"', "revisit"),
+        ("[revisit]\narticles = 100\nmax = 50", "REVISIT_MAX"),
+        ("[revisit]\nnavigaton = 5", "did you mean navigation"),
+    ],
+)
+def test_periods_that_cannot_be_are_refused_with_their_line(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"line [23].*{told}"):
+        spider_of(tmp_path, text)
