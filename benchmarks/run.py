@@ -18,6 +18,7 @@ MEASURES = {
     "proxies": "a pool of 200 proxies of all kinds beside its good ones alone: pages per minute",
     "frontier_memory": "5 million queued URLs: memory and rate",
     "due": "1 and 10 million known pages: the cost of finding what is due, per second",
+    "freshness": "adaptive periods beside fixed ones, in virtual time: fetches for each new article",
     "speed": "pages/s and CPU beside Scrapy and a bare loop",
     "partition": "ten masters in network namespaces, cut in halves and healed (needs root)",
     "cluster": "one job over 5 masters: every page once, each by its owner; pages/s beside 1 master",
@@ -46,6 +47,8 @@ OF_PEERS = {"cluster", "one_site", "joins", "detection", "idle", "stalls", "loss
 """Those that benchmarks.masters.cluster measures."""
 OF_MASTERS = {"partition", "rehoming", "hostile_bytes", "heirs", "start_page", "onlooker", "false_deaths"}
 """Those that have a module of their own in benchmarks.masters."""
+OF_REVISITS = {"due", "freshness"}
+"""Those of pages that are visited again."""
 OF_PAGE = {"looked_at"}
 """Those that look at the dashboard in a browser."""
 OF_FAILOVER = {"churn", "rolling", "power"}
@@ -70,6 +73,8 @@ def main() -> int:
     for name in names:
         began_s = time.monotonic()
         module = [f"benchmarks.masters.{name}" if name in OF_MASTERS else f"benchmarks.{name}"]
+        if name in OF_REVISITS:
+            module = [f"benchmarks.revisits.{name}"]
         if name in OF_PAGE:
             module = [f"benchmarks.page.{name}"]
         if name in OF_PEERS or name in OF_FAILOVER:

@@ -28,7 +28,8 @@ const FIGURES = [
   ['Dropped', (j) => count(j.dropped)], ['Left', (j) => left(j).text],
 ];
 const REVISITS = [
-  ['Again', (j) => count(j.again)], ['Revisits', (j) => count(j.revisits)], ['Overdue', (j) => count(j.overdue)],
+  ['To be visited again', (j) => count(j.again)], ['Visited again', (j) => count(j.revisits)],
+  ['Overdue', (j) => `${count(j.overdue)}${j.oldest_due ? `, since ${moment(j.oldest_due)}` : ''}`],
   ['On time', (j) => (j.revisits ? `${(100 * (1 - j.revisits_late / j.revisits)).toFixed(1)} %` : '–')],
 ];
 
@@ -87,10 +88,15 @@ export class JobView {
       this.statistics.update(rows);
       showEmpty($('statistics'), !rows.length);
     }];
+    const whole = this.app.apart('revisits', async () => {
+      const told = await ask(path(['jobs', number]));
+      if (number === this.number) showRevisits(told);
+    });
     await Promise.all(Object.entries(parts).map(([name, [query, shown]]) => this.app.apart(name, async () => {
       const told = await ask(path(['jobs', number, name], query));
       if (number === this.number) shown(told);
     })));
+    await whole;
   }
 
   errors(list) {
@@ -133,6 +139,14 @@ export class JobView {
     const asked = () => change('POST', path(['jobs', this.number, 'urls']), { urls: list });
     if (await act(asked, `${plural(list.length, 'URL')} put into the job.`, event.submitter)) urls.value = '';
   }
+}
+
+/** How far behind its periods a job is; nothing of one that visits no page again. */
+function showRevisits(job) {
+  const box = $('job-revisits');
+  box.hidden = !(job.again || job.revisits);
+  if (box.hidden) return;
+  keyed(box, REVISITS, ([name]) => name, ([name]) => el('div', {}, el('dt', {}, name), el('dd')), (row, [, of]) => say(row.lastChild, of(job)));
 }
 
 function itemHead(item) {

@@ -78,6 +78,7 @@ def test_article_that_changes_is_told_again_and_one_that_goes_once(site: LivingS
     assert [(item["url"], item["title"], item["changed"]) for item in changed] == [
         (site.article(0), "another text", True)
     ]
+    assert (told["state"], told["reason"]) == ("finished", "")
     assert told["revisits_by_result"]["gone"] == 1
     assert told["items"] == 5
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from signal import SIGINT
 from typing import Any
@@ -108,7 +109,7 @@ def _job(c: dict[str, Any], ending: CrawlEnd) -> list[str]:
             reasons = ", ".join(f"{name} {n:,}" for name, n in sorted(c[key].items(), key=lambda p: -p[1]))
             lines.append(f"  {title}: {reasons}")
     lines += [f"  {line}" for line in type_lines(c)]
-    lines += [f"  {line}" for line in revisit_lines(c)]
+    lines += _below(revisit_lines(c))
     if left_out := [f"{name} {n:,}" for name, n in c["filtered_links"].items() if name != "seen"]:
         lines.append(f"  links left out: {', '.join(left_out)}")
     rest = [
@@ -123,6 +124,10 @@ def _job(c: dict[str, Any], ending: CrawlEnd) -> list[str]:
         f" + queued {c['queued']:,} + leased {c['leased']:,}: {_holds(c)}{STARTS}"
     )
     return lines
+
+
+def _below(lines: Iterable[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
 
 
 def _holds(c: dict[str, Any]) -> str:

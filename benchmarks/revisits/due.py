@@ -1,4 +1,4 @@
-"""The cost of finding what is due among many known pages: ``python -m benchmarks.due``.
+"""The cost of finding what is due among many known pages: ``python -m benchmarks.revisits.due``.
 
 A frontier is filled with pages that are due evenly over a day, so that about as many are due each second whatever their
 number is. Then virtual seconds pass: what is due is looked for, begun, and ended as unchanged with the next period, as
