@@ -138,6 +138,8 @@ class Cluster:
         """Takes in an event of the membership."""
         if event.kind is EventKind.OUTLIVED:
             self.master.handover.outlive_sessions()
+        elif event.kind is EventKind.CONDEMNED:
+            self.caution.condemned()
         elif event.kind is EventKind.FORGOTTEN:
             self.mandate.forgotten(event.member.id)
             self.budgets.forgotten(event.member.id)
