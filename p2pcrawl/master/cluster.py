@@ -310,6 +310,7 @@ class Cluster:
             await asyncio.sleep(ROUND_S)
             self.budgets.tend()
             self.upkeep.sync()
+            self.neighbours.abreast.tend()
             self.upkeep.send_host_notes()
             try:
                 await self.mirroring.send_missing()

@@ -14,6 +14,8 @@ import pytest
 
 from p2pcrawl.slave.pages import harvest as harvest_module
 from simulations import Options, Plan, Simulation, Stage
+from simulations.kernel.moments import LEAVES
+from simulations.play.aims import Aim, strike
 from simulations.play.spiders import Insister, Latecomer, Thinker
 from simulations.scenarios.deaths import newcomers
 from simulations.world.machines import Machine
@@ -277,6 +279,11 @@ async def one_that_was_held_dead_is_cut_off_again_before_anybody_has_told_it(sta
     await asyncio.sleep(10.0)
 
 
+async def one_dies_as_a_copy_leaves_and_is_back_at_once(stage: Stage) -> None:
+    await strike(stage, [Aim(kind="Copy", phase=LEAVES, nth=20, do="crash", for_s=0.3)])
+    await stage.agree()
+
+
 A_LONG_START_PAGE = WebPlan(
     pages=1_100,
     hosts=1,
@@ -468,6 +475,14 @@ STORIES = {
             Options(masters=6, pages=240, hosts=20, seed=9, key="url"),
             faults=one_that_was_held_dead_is_cut_off_again_before_anybody_has_told_it,
             web=WebPlan(pages=240, hosts=20, flaky=0.6, dead_hosts=0.0),
+        ),
+    ),
+    "brought-before-anybody-else-knew-the-end": Story(
+        "A master that was back after a crash brought all items of its disk into sinks, though it had told nobody of "
+        "the ends of their pages: without its disk they would have been fetched again.",
+        Plan(
+            Options(masters=4, replicas=3, pages=60, hosts=6, seed=2, sinks=1),
+            faults=one_dies_as_a_copy_leaves_and_is_back_at_once,
         ),
     ),
     "answer-of-another-time": Story(

@@ -10,6 +10,7 @@ from p2pcrawl.core.control import Control
 from p2pcrawl.master.company.company import failure_of
 from p2pcrawl.master.company.ground import Ground
 from p2pcrawl.master.company.orphans import Adoption
+from p2pcrawl.master.copies.abreast import Abreast
 from p2pcrawl.master.copies.copier import Copier
 from p2pcrawl.master.copies.excess import Excess
 from p2pcrawl.master.copies.holdings import Holdings
@@ -50,6 +51,7 @@ class Neighbours:
         self.copying = Copying(peers.me, copies)
         self.excess = Excess(peers, self.ownership, self.copying, ground.jobs, ground.openings)
         self.copier = Copier(self.copying, self.excess.carry)
+        self.abreast = Abreast(self.ownership, self.copying)
         replication = Replication(self.copier, self.ownership)
         deliver = _delivery(peers, ground, self.copying)
         self.spool = Spool(self.holdings, self.ownership, self.copying, ground.jobs, ground.mailbox, deliver)
@@ -63,7 +65,7 @@ class Neighbours:
         self.withdraw, self.lent = self.budgets.borrowing.withdraw, self.budgets.lending.lent
         self.send, self.flush, self.pending = self.dispatch.add, self.dispatch.flush, self.dispatch.pending
         self.replicate, self.when_safe = replication.replicate, self.copier.when_safe
-        self.when_copied = self.copier.when_copied
+        self.when_copied, self.when_abreast = self.copier.when_copied, self.abreast.when
         self.doubt = self.copying.doubt
         self.adopt = self.adoption.take
 
