@@ -20,8 +20,8 @@ MUTANTS = (
         name="brought-at-a-restart",
         kind=Slip.EARLY,
         where=_MASTER + "master:Master._recover",
-        old="self.company.when_abreast(self.outputs.expect_copies(await self.recorder.run(Store.last_item)))",
-        new="self.outputs.expect_copies(await self.recorder.run(Store.last_item))()",
+        old="self.company.when_abreast(self.outputs.expect_copies(last))",
+        new="self.outputs.expect_copies(last)()",
         harm="A master that is back brings items of a page whose end it had told nobody, and dies with its disk.",
     ),
     Mutant(
@@ -44,7 +44,7 @@ MUTANTS = (
         name="new-not-replicated",
         kind=Slip.CLEANUP,
         where=_MASTER + "cycle:Cycle._follow",
-        old="        self.company.replicate(ended, committed)\n",
+        old="        self.company.replicate(batch.endings, committed)\n",
         new="",
         harm="What is new goes to no copies but by the slow comparison.",
     ),
@@ -123,9 +123,9 @@ MUTANTS = (
     Mutant(
         name="copied-without-waking",
         kind=Slip.RETRY,
-        where=_MASTER + "jobs.outputs:Outputs.copied",
-        old=("        for delivery in self._deliveries:\n            delivery.grow()\n"),
-        new="",
+        where=_MASTER + "jobs.outputs:Outputs._bring_copied",
+        old=("            for delivery in self._deliveries:\n                delivery.grow()\n"),
+        new="            pass\n",
         harm="The last items of a job wait until others come.",
     ),
     Mutant(
