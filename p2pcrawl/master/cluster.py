@@ -138,6 +138,8 @@ class Cluster:
         """Takes in an event of the membership."""
         if event.kind is EventKind.OUTLIVED:
             self.master.handover.outlive_sessions()
+        elif event.kind is EventKind.CONDEMNED:
+            self.caution.condemned()
         elif event.kind is EventKind.FORGOTTEN:
             self.mandate.forgotten(event.member.id)
             self.budgets.forgotten(event.member.id)
@@ -308,6 +310,7 @@ class Cluster:
             await asyncio.sleep(ROUND_S)
             self.budgets.tend()
             self.upkeep.sync()
+            self.neighbours.abreast.tend()
             self.upkeep.send_host_notes()
             try:
                 await self.mirroring.send_missing()

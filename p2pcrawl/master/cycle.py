@@ -10,11 +10,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from time import monotonic
 from typing import Protocol
 
-from p2pcrawl.frontier.records.batch import Batch, Committed, Ending
+from p2pcrawl.frontier.records.batch import Batch, Committed
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.buckets.handover import Handover
 from p2pcrawl.master.company.company import Company
@@ -85,7 +84,7 @@ class Cycle:
             for number, counter in batch.tallies.items():
                 ground.jobs[number].counts.update(counter)
             self._apply(committed, aftermath)
-        await self._follow(committed, batch.endings)
+        await self._follow(committed, batch)
         self.outputs.tend(grew)
 
     async def _gather(self, batch: Batch, now: float) -> None:
@@ -101,7 +100,7 @@ class Cycle:
         # Last: all that is taken in before may open something.
         batch.specs |= ground.openings.take_specs()
 
-    async def _follow(self, committed: Committed, ended: list[Ending]) -> None:
+    async def _follow(self, committed: Committed, batch: Batch) -> None:
         """Does what follows a commit; the order matters."""
         # Changes of many rows: before anybody is told how it stands.
         await self.aside.run()
@@ -109,10 +108,11 @@ class Cycle:
         # Whoever asked whether buckets are free of us hears of it when that is durable.
         self.handover.answer()
         # The copies: links of this turn are on their way to them before anybody waits for that.
-        self.company.replicate(ended, committed)
+        self.company.replicate(batch.endings, committed)
         # Their items go out when the ends of their pages are copied: what a sink has seen is not forgotten.
         if committed.last_item:
-            self.company.when_copied(partial(self.outputs.copied, committed.last_item))
+            copied = self.company.when_copied if self._is_own(batch) else self.company.when_abreast
+            copied(self.outputs.expect_copies(committed.last_item))
         # Other masters hear that their links are here when the copies are; pages here that waited for theirs go on.
         self.exchange.answer()
         # Links that others own leave.
@@ -121,6 +121,13 @@ class Cycle:
         self.reports.acknowledge()
         # and begin with what they were granted: the leases are durable.
         self.granting.send()
+
+    def _is_own(self, batch: Batch) -> bool:
+        """Tells whether all pages that ended in a turn did so here, in buckets of ours: these are copied by themselves,
+        others with their buckets.
+        """
+        owner = self.company.router.owner
+        return not batch.moved and all(owner(ending.candidate.bucket) is None for ending in batch.endings)
 
     def _apply(self, committed: Committed, aftermath: Aftermath) -> None:
         """Lets the bench follow what is durable now."""

@@ -132,7 +132,9 @@ class Master:
     async def _recover(self) -> None:
         """Takes up what an earlier run left."""
         self.recovered = await self.recorder.run(Store.recover)
-        self.outputs.copied(await self.recorder.run(Store.last_item))
+        if last := await self.recorder.run(Store.last_item):
+            # Who crashed may not have told anybody of the last of them.
+            self.company.when_abreast(self.outputs.expect_copies(last))
         await self.admission.recover()
         if self.recovered and self.company.sessions_end_by_time:
             self.handover.outlive_sessions()

@@ -38,11 +38,12 @@ class Standing(NamedTuple):
 
 
 class _Fact(NamedTuple):
-    """A fact that was acknowledged: when, under which epoch, and who was away then."""
+    """A fact that was acknowledged: when, under which epoch, who was away then, and who had it."""
 
     at_s: float
     epoch: int
     away: frozenset[str]
+    stores: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -57,6 +58,8 @@ class Handovers:
     """What was acknowledged, by bucket."""
     _released: dict[tuple[str, str], dict[Key, int]] = field(default_factory=dict)
     """What somebody had of what it has let go of for somebody else."""
+    _synced: dict[tuple[str, int], tuple[float, int]] = field(default_factory=dict)
+    """When a holder was last told that its copies of a bucket are whole, and under which epoch."""
     _due: deque[tuple[float, Callable[[], None]]] = field(default_factory=deque)
 
     # -- what is acknowledged ------------------------------------------------------------------
@@ -69,7 +72,8 @@ class Handovers:
         for key in keys:
             bucket = self.stores.bucket_of.get(key)
             if bucket is not None and bucket in standings:
-                self._facts[bucket].setdefault(key, _Fact(now_s, standings[bucket].epoch, away))
+                stores = frozenset(self.stores.having(key))
+                self._facts[bucket].setdefault(key, _Fact(now_s, standings[bucket].epoch, away, stores))
 
     def settled(self, job: int) -> list[Key]:
         """Returns all that was ever settled of a job."""
@@ -98,7 +102,15 @@ class Handovers:
                     master, f"let {claimer} have {self._name(held)}, and it is in a slave's hands, lease {lease}"
                 )
                 break
-        self._released.setdefault((master, claimer), {}).update(here)
+        # What it had when it let go of them the last time it may have dropped since, or lost with its disk.
+        before = self._released.get((master, claimer), {})
+        kept = {key: stamp for key, stamp in before.items() if self.stores.bucket_of[key] not in standings}
+        self._released[master, claimer] = kept | here
+
+    def lost(self, master: str) -> None:
+        """Takes in that a master's disk is no more: what it had let go of is gone, and so is what it had taken."""
+        for parties in [parties for parties in self._released if master in parties]:
+            del self._released[parties]
 
     def forgotten(self, master: str, claimer: str, epochs: dict[int, int]) -> None:
         """Judges the word of one that has noted that buckets of its own are another's now, under these epochs."""
@@ -154,6 +166,7 @@ class Handovers:
             if known is None or known.epoch < epoch:
                 self._tell(holder, f"agreed that bucket {bucket} is whole under epoch {epoch}, and has not noted it")
                 return
+            self._synced[holder, bucket] = self.sight.now_s, epoch
         owners = self.stores.store(owner)
         mine = [key for key in owners.records if self.stores.bucket_of[key] in epochs and key not in store.held]
         lacking = [key for key in mine if key not in store.records]
@@ -186,9 +199,18 @@ class Handovers:
         for key, fact in self._facts.get(bucket, {}).items():
             if not standing.has(fact.epoch) or store.stamp(key) >= 0 or master in fact.away:
                 continue
+            if self._was_replaced(master, bucket, fact):
+                continue
             if not self.sight.deleted(key[2]) and self.stores.having(key):
                 return key
         return None
+
+    def _was_replaced(self, master: str, bucket: int, fact: _Fact) -> bool:
+        """Tells whether a fact came under an epoch of which this master's copies had been whole, and went to others: it
+        held them no more, while their owner stayed, and nobody has told it yet (docs/copies.md).
+        """
+        at_s, epoch = self._synced.get((master, bucket), (0.0, 0))
+        return epoch == fact.epoch and at_s < fact.at_s and len(fact.stores - {master}) >= self._wanted()
 
     def _elsewhere(self, but: str, key: Key) -> int:
         lost = self.stores.lately_lost(key, self.sight.now_s - HEARD_S)

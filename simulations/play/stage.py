@@ -189,14 +189,14 @@ class Stage:
                 self._answered.add(visit.url)
         return len(self._answered) / self._reachable
 
-    async def until(self, condition: Callable[[], bool]) -> None:
+    async def until(self, condition: Callable[[], bool], look_s: float = LOOK_S) -> None:
         """Looks again and again: virtual time costs nothing, and nobody who is simulated notices. Raises NotSettled
         when there is no hope any more.
         """
         while not condition():
             if self.observer.healing.is_hopeless(self):
                 raise NotSettled(f"nothing was asked for in {HOPELESS_S:g} s, and the job has not ended")
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(look_s)
 
     async def progress(self, share: float) -> None:
         """Waits until so much of the web has answered, or the job has ended."""

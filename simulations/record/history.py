@@ -230,6 +230,7 @@ class History:
 
     def has_lost(self, node: str) -> None:
         self._endings.lost(node)
+        self._buckets.lost(node)
 
     def _teller(self, checker: str) -> Any:
         found = self.found[checker]

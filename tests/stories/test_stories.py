@@ -14,6 +14,8 @@ import pytest
 
 from p2pcrawl.slave.pages import harvest as harvest_module
 from simulations import Options, Plan, Simulation, Stage
+from simulations.kernel.moments import LEAVES
+from simulations.play.aims import Aim, strike
 from simulations.play.spiders import Insister, Latecomer, Thinker
 from simulations.scenarios.deaths import newcomers
 from simulations.world.machines import Machine
@@ -253,6 +255,35 @@ async def a_borrower_is_cut_off_with_a_page_open_and_is_back_before_that_ends(st
     assert stage.world.now < visit.ended_s - 5.0
 
 
+async def one_that_was_held_dead_is_cut_off_again_before_anybody_has_told_it(stage: Stage) -> None:
+    apart, *others = stage.machines
+
+    def silent() -> list[Visit]:
+        """Returns what those that took over ask, and gets no answer for long, of hosts that the other one still has."""
+        mine = {m.name for m in others}
+        begun = (v for v in stage.web.visits if v.master in mine and v.began_s > cut_s)
+        open_ = (v for v in begun if v.failure == "silence" and v.ended_s > stage.world.now + 20.0)
+        return [v for v in open_ if apart in stage.owners_of(v.url)]
+
+    await stage.progress(0.1)
+    stage.split([apart], others)
+    cut_s = stage.world.now
+    await stage.until(lambda: bool(silent()))
+    stage.join()
+    await stage.until(lambda: any(apart.id in m.members() for m in others), 0.01)
+    # Most have not heard of it yet; what they offer it gets lost.
+    stage.split([apart], others)
+    await asyncio.sleep(0.5)
+    stage.join()
+    await stage.agree()
+    await asyncio.sleep(10.0)
+
+
+async def one_dies_as_a_copy_leaves_and_is_back_at_once(stage: Stage) -> None:
+    await strike(stage, [Aim(kind="Copy", phase=LEAVES, nth=20, do="crash", for_s=0.3)])
+    await stage.agree()
+
+
 A_LONG_START_PAGE = WebPlan(
     pages=1_100,
     hosts=1,
@@ -435,6 +466,23 @@ STORIES = {
             Options(masters=3, pages=90, hosts=3, seed=2, key="url"),
             faults=a_borrower_is_cut_off_with_a_page_open_and_is_back_before_that_ends,
             web=WebPlan(pages=90, hosts=3, flaky=0.4, dead_hosts=0.0),
+        ),
+    ),
+    "held-dead-and-never-told": Story(
+        "A master that was cut off, declared dead, and back before it had declared anybody dead went on with its "
+        "buckets, though others had taken them over, and still had pages of their hosts open.",
+        Plan(
+            Options(masters=6, pages=240, hosts=20, seed=9, key="url"),
+            faults=one_that_was_held_dead_is_cut_off_again_before_anybody_has_told_it,
+            web=WebPlan(pages=240, hosts=20, flaky=0.6, dead_hosts=0.0),
+        ),
+    ),
+    "brought-before-anybody-else-knew-the-end": Story(
+        "A master that was back after a crash brought all items of its disk into sinks, though it had told nobody of "
+        "the ends of their pages: without its disk they would have been fetched again.",
+        Plan(
+            Options(masters=4, replicas=3, pages=60, hosts=6, seed=2, sinks=1),
+            faults=one_dies_as_a_copy_leaves_and_is_back_at_once,
         ),
     ),
     "answer-of-another-time": Story(

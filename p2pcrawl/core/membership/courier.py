@@ -106,9 +106,19 @@ class Courier:
             case Status.SUSPECT:
                 return [Suspect(id, incarnation, self.me.id)]
             case Status.DEAD:
-                return [Dead(id, incarnation, self.me.id)]
+                # What is merely remembered is refuted in the same way, and has to be told from what others act on.
+                by = self.me.id
+                return [Suspect(id, incarnation, by) if self._view.is_remembered(id) else Dead(id, incarnation, by)]
             case Status.LEFT:
                 return [Left(id, incarnation)]
+
+    def last_charge(self, member: Member) -> Gossip | None:
+        """Makes the word to one that is back, in the life that it was in, that it was held dead here until now; None
+        when nobody had declared that.
+        """
+        if self._view.is_remembered(member.id):
+            return None
+        return Gossip(self.me.id, (Dead(member.id, member.incarnation, self.me.id),))
 
     def _past(self, id: NodeId, incarnation: int) -> list[Update]:
         """Returns an earlier life of a member, under a higher incarnation than it has now."""

@@ -120,4 +120,7 @@ class Hearsay:
         if before is not None and not before.living and after.living:
             # The member may come from the other side of a partition, with others behind it.
             self._exchanges.want(now, after.address, out)
+            # It may never have heard that it was held dead: what it said since has overruled that.
+            if before.boot == after.boot and (charge := self._courier.last_charge(before)) is not None:
+                out.datagrams.append((after.address, charge))
         out.events.extend(changes(before, after))

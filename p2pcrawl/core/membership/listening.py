@@ -14,7 +14,19 @@ from p2pcrawl.core.membership.output import Event, EventKind, MembershipOutput
 from p2pcrawl.core.membership.probing import Prober
 from p2pcrawl.core.membership.self_defence import Claims
 from p2pcrawl.core.membership.view import View
-from p2pcrawl.model.cluster.gossip import Ack, Alive, Entry, Left, Message, Nack, Ping, PingRequest, PushPull, Suspect
+from p2pcrawl.model.cluster.gossip import (
+    Ack,
+    Alive,
+    Dead,
+    Entry,
+    Left,
+    Message,
+    Nack,
+    Ping,
+    PingRequest,
+    PushPull,
+    Suspect,
+)
 from p2pcrawl.model.cluster.node import Address, NodeId, Status
 
 
@@ -55,6 +67,8 @@ class Listener:
         if message.source in self._view.members:
             self.heard[message.source] = now
         for update in message.updates:
+            if update.id == self._courier.me.id and isinstance(update, Dead | Left):
+                self._claims.condemned(update.incarnation, out)
             self._hearsay.take(update, now, out)
         match message:
             case Ping() if message.target == self._courier.me.id:

@@ -22,6 +22,8 @@ class EventKind(StrEnum):
     """It lives, and says something new of itself. Another ``boot`` than the previous one: it has restarted."""
     CONFLICT = "conflict"
     """Another process lives under this node's identity; ``member`` has its boot id and address."""
+    CONDEMNED = "condemned"
+    """Of oneself: others have declared this member dead, or gone, in the life that it is in, and gone on without it."""
     OUTLIVED = "outlived"
     """Of oneself: the others count an earlier life of this node, ``previous``, which ended a moment ago."""
     FORGOTTEN = "forgotten"

@@ -42,6 +42,9 @@ class Claims:
         self.joined = True
         """Whether this identity's last incarnation was asked for, as far as there is anybody to ask."""
         self._outlived_at = self._leapt_at = -math.inf
+        self._condemned_at = courier.me.incarnation - 1
+        """The last incarnation under which others held this node dead, as far as was heard; before this life, at least.
+        """
         self._challenged: dict[bytes, tuple[int, float]] = {}
         self._reported: set[bytes] = set()
 
@@ -62,6 +65,7 @@ class Claims:
             if is_leap(me.incarnation, incarnation + 1):
                 self._leapt_at = now
             self.announce(now, min(max(me.incarnation, incarnation + 1), me.incarnation + LEAP))
+            self._condemned_at = max(self._condemned_at, self._courier.me.incarnation - 1)
 
     def join(self, now: float) -> None:
         """Lets this node speak from now on: a first exchange of views took place."""
@@ -76,6 +80,7 @@ class Claims:
             if update.incarnation < me.incarnation or now - self._outlived_at < self._config.repair_s:
                 return False
             self._outlived_at = now
+            self._condemned_at = max(self._condemned_at, min(update.incarnation, me.incarnation + LEAP))
         elif isinstance(update, Alive):
             if update.incarnation <= me.incarnation:
                 return False
@@ -88,6 +93,15 @@ class Claims:
             self._prober.doubt(1)
             out.events.append(Event(EventKind.REFUTED, self._courier.me, me))
         return True
+
+    def condemned(self, incarnation: int, out: MembershipOutput) -> None:
+        """Takes in that somebody has held this node dead or gone, also under an incarnation that it has exceeded by
+        now: a suspicion may have been refuted, and the refutation have got lost. Reports it once.
+        """
+        me = self._courier.me
+        if me.living and incarnation > self._condemned_at and not is_leap(me.incarnation, incarnation):
+            self._condemned_at = incarnation
+            out.events.append(Event(EventKind.CONDEMNED, me))
 
     def _may_follow(self, incarnation: int, now: float) -> bool:
         """Tells whether this node may exceed the incarnation now, or get near it."""

@@ -158,7 +158,7 @@ class Membership:
             if member.id != self.me.id and entry.age_s < self._config.dead_forget_s:
                 self._view.merge_facts(member, now)
                 status = Status.LEFT if entry.status is Status.LEFT else Status.DEAD
-                self._view.merge_verdict(member.id, entry.incarnation, status, now, entry.age_s)
+                self._view.remember(member.id, entry.incarnation, status, now, entry.age_s)
 
     def acquaintances(self, now: float) -> Sequence[Entry]:
         """Returns what a next run should know of others, the departed included: or it would miss them."""

@@ -43,6 +43,8 @@ class _Knowledge:
     """When this status began, by the clock of this process; an age that travelled is taken off."""
     leapt_at: float = -math.inf
     """When its incarnation last got far ahead of what was known."""
+    remembered: bool = False
+    """Its last death or farewell is an earlier run's memory of it: nobody has declared it."""
 
 
 class View:
@@ -67,6 +69,13 @@ class View:
 
     def since(self, id: NodeId) -> float:
         return self._lines[id].since
+
+    def is_remembered(self, id: NodeId) -> bool:
+        """Tells whether the last death of a member that is known here was merely assumed: by a run that knew it before,
+        till it heard of it.
+        """
+        line = self._lines.get(id)
+        return line is not None and line.remembered
 
     def living(self) -> tuple[Member, ...]:
         """Returns the living members; the same tuple until something changes."""
@@ -108,9 +117,16 @@ class View:
             line.leapt_at = now
         if status is not line.status:
             line.since = now - age_s
+        if status >= Status.DEAD:
+            line.remembered = False
         line.incarnation, line.status = incarnation, status
         self._show(line, id)
         return True
+
+    def remember(self, id: NodeId, incarnation: int, status: Status, now: float, age_s: float) -> None:
+        """Takes in how an earlier run assumes a member to be that it knew."""
+        if self.merge_verdict(id, incarnation, status, now, age_s):
+            self._lines[id].remembered = True
 
     def forget(self, now: float, after_s: float) -> list[Member]:
         """Removes who has been dead or gone for long, and verdicts on the never seen; returns whom it showed."""

@@ -3,7 +3,8 @@ more of it.
 
 Nothing is granted while others are being looked for, and, where that is wanted, without the consent of most masters.
 One that was here before waits a while for those that it knew before it serves what they may have more of. Who stood
-still for long, or had no consent for a while, may have been taken for dead: it claims all that is its own anew.
+still for long, or had no consent for a while, may have been taken for dead, and who was cut off hears that it was: it
+claims all that is its own anew.
 """
 
 from __future__ import annotations
@@ -90,6 +91,13 @@ class Caution:
             log.warning("%s", why, extra=self._journal.note(Notable.MAJORITY_LOST, why=why))
         elif not self.looking:
             self._claim_anew("most of the masters agree", self._journal.note(Notable.MAJORITY_BACK))
+
+    def condemned(self) -> None:
+        """Takes in that others have held us dead, and may have taken over what our view calls ours; it does not change,
+        and theirs will be the same again.
+        """
+        if not self.looking:
+            self._claim_anew("others held this master dead")
 
     async def watch_clock(self) -> None:
         """Notices that this process stood still; for ever."""

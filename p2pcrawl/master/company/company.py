@@ -94,7 +94,10 @@ class Company(Terms, Protocol):
         """Calls ``then`` when all links up to now have as many copies as can be had."""
 
     def when_copied(self, then: Callable[[], None]) -> None:
-        """Calls ``then`` when all pages that have ended up to now have as many copies as can be had."""
+        """Calls ``then`` when all pages that have ended up to now, and are ours, have as many copies as can be had."""
+
+    def when_abreast(self, then: Callable[[], None]) -> None:
+        """Calls ``then`` when all that is here has: what was here before and what came from others, too."""
 
     def provisional(self, bucket: int, known: int) -> bool:
         """Tells whether links in a bucket have fewer copies than they should; another master says how many ``known``
@@ -168,6 +171,10 @@ class Alone(Unshared):
 
     def when_copied(self, then: Callable[[], None]) -> None:
         """Calls it at once, too."""
+        then()
+
+    def when_abreast(self, then: Callable[[], None]) -> None:
+        """Calls it at once, likewise."""
         then()
 
     def provisional(self, bucket: int, known: int) -> bool:

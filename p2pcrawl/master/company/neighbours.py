@@ -10,6 +10,7 @@ from p2pcrawl.core.control import Control
 from p2pcrawl.master.company.company import failure_of
 from p2pcrawl.master.company.ground import Ground
 from p2pcrawl.master.company.orphans import Adoption
+from p2pcrawl.master.copies.abreast import Abreast
 from p2pcrawl.master.copies.copier import Copier
 from p2pcrawl.master.copies.excess import Excess
 from p2pcrawl.master.copies.holdings import Holdings
@@ -50,6 +51,7 @@ class Neighbours:
         self.copying = Copying(peers.me, copies)
         self.excess = Excess(peers, self.ownership, self.copying, ground.jobs, ground.openings)
         self.copier = Copier(self.copying, self.excess.carry)
+        self.abreast = Abreast(self.ownership, self.copying)
         replication = Replication(self.copier, self.ownership)
         deliver = _delivery(peers, ground, self.copying)
         self.spool = Spool(self.holdings, self.ownership, self.copying, ground.jobs, ground.mailbox, deliver)
@@ -63,8 +65,8 @@ class Neighbours:
         self.withdraw, self.lent = self.budgets.borrowing.withdraw, self.budgets.lending.lent
         self.send, self.flush, self.pending = self.dispatch.add, self.dispatch.flush, self.dispatch.pending
         self.replicate, self.when_safe = replication.replicate, self.copier.when_safe
-        self.when_copied = self.copier.when_copied
-        self.provisional, self.doubt = self.copying.provisional, self.copying.doubt
+        self.when_copied, self.when_abreast = self.copier.when_copied, self.abreast.when
+        self.doubt = self.copying.doubt
         self.adopt = self.adoption.take
 
     async def close(self) -> None:
@@ -91,6 +93,12 @@ class Neighbours:
             self.ground.fate.fail(failure_of(bye))
 
     # -- links --------------------------------------------------------------------------------
+
+    def provisional(self, bucket: int, known: int) -> bool:
+        """Tells whether links in a bucket have fewer copies than they should. In one that is not served they always
+        have: until its epoch has begun no standing says that something was acknowledged, should it be lost.
+        """
+        return not self.ownership.in_service(bucket) or self.copying.provisional(bucket, known)
 
     @property
     def full(self) -> bool:

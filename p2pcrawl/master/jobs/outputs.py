@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from p2pcrawl.core.journal import Journal
 from p2pcrawl.frontier.records.recorder import Recorder
@@ -28,6 +30,14 @@ STORE_S = 1.0
 """Cursors are stored at least this often while the last items are waited for."""
 
 
+@dataclass(slots=True)
+class _Expected:
+    """Items up to a number, and whether their pages are copied."""
+
+    last: int
+    copied: bool = False
+
+
 class Outputs:
     """The sinks of all jobs. What is to be stored of them waits for the master's next commit."""
 
@@ -44,6 +54,8 @@ class Outputs:
         self._running: dict[Delivery, asyncio.Task[None]] = {}
         self._until = 0
         """The number of items up to which pages are copied as widely as can be."""
+        self._expected: deque[_Expected] = deque()
+        """What is durable here behind that, in order."""
         self._files: dict[str, SharedSink] = {}
         """The files that jobs write to, by their paths: several jobs may write to one."""
         self._moved: dict[Delivery, None] = {}
@@ -210,11 +222,26 @@ class Outputs:
                 delivery.grow()
             self._wake_readers()
 
-    def copied(self, last: int) -> None:
-        """Takes note that pages are copied as widely as can be, up to a number of their items: they may be brought."""
-        self._until = last
-        for delivery in self._deliveries:
-            delivery.grow()
+    def expect_copies(self, last: int) -> Callable[[], None]:
+        """Takes note of the number of the last items that are durable here. Returns what is to be called when their
+        pages are copied as widely as can be: they may be brought then, when all before them may.
+        """
+        expected = _Expected(last)
+        self._expected.append(expected)
+
+        def copied() -> None:
+            expected.copied = True
+            self._bring_copied()
+
+        return copied
+
+    def _bring_copied(self) -> None:
+        until = self._until
+        while self._expected and self._expected[0].copied:
+            self._until = self._expected.popleft().last
+        if self._until != until:
+            for delivery in self._deliveries:
+                delivery.grow()
 
     def _take(self, delivery: Delivery, moved: bool) -> None:
         if moved:

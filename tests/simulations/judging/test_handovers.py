@@ -142,6 +142,49 @@ def test_who_gives_a_bucket_up_notes_its_epoch() -> None:
     assert given_up(case) == ["at 100.000 s m1 agreed to epoch 3 of bucket 5 with m0, and has not noted it"]
 
 
+def test_what_was_lost_with_a_disk_need_not_be_kept_by_the_next_life() -> None:
+    case = Case()
+    case.holds("m1")
+    case.rules.released("m1", "m0", {BUCKET: Standing(2)}, [1])
+    case.stores.lose("m1", case.sight.now_s)
+    case.rules.lost("m1")
+    case.stands("m1", 3, lack=3)
+
+    case.rules.released("m1", "m0", {BUCKET: Standing(0)}, [])
+    case.rules.forgotten("m1", "m0", {BUCKET: 3})
+
+    assert case.told == []
+
+
+def test_what_was_dropped_since_a_claim_that_came_to_nothing_need_not_be_kept() -> None:
+    case = Case()
+    case.holds("m1", 3)
+    case.rules.released("m1", "m0", {BUCKET: Standing(3)}, [1])
+    case.stores.store("m1").held.clear()
+
+    case.rules.released("m1", "m0", {BUCKET: Standing(3, 3)}, [])
+    case.rules.forgotten("m1", "m0", {BUCKET: 3})
+
+    assert case.told == []
+
+
+@pytest.mark.parametrize("is_replaced", [True, False])
+def test_holder_that_was_replaced_while_its_owner_stayed_does_not_know_what_came_since(is_replaced: bool) -> None:
+    case = Case()
+    case.stands("m0", 2)
+    case.stands("m1", 2)
+    case.rules.noted("m1", "m0", {BUCKET: 2})
+    case.sight.now_s += 5.0
+    case.owns("m0")
+    if is_replaced:
+        case.holds("m2")
+    case.rules.acknowledged("m0", [LINK])
+
+    case.rules.released("m1", "m2", {BUCKET: Standing(2)}, [])
+
+    assert bool(case.told) is not is_replaced
+
+
 def test_an_owner_serves_with_all_that_was_acknowledged_as_far_as_it_can_be_reached() -> None:
     case = Case()
     case.owns("m1")

@@ -128,4 +128,20 @@ MUTANTS = (
         new="body.pause_s",
         harm="Each that looks up a host leaves it alone for the whole pause again.",
     ),
+    Mutant(
+        name="condemned-goes-on",
+        kind=Slip.FENCE,
+        where="p2pcrawl.master.cluster:Cluster.happened",
+        old="self.caution.condemned()",
+        new="pass",
+        harm="One that was cut off, and declared dead, goes on with what others have taken over.",
+    ),
+    Mutant(
+        name="condemned-untold",
+        kind=Slip.RETRY,
+        where="p2pcrawl.core.membership.hearsay:Hearsay._report",
+        old="out.datagrams.append((after.address, charge))",
+        new="pass",
+        harm="One whose refutation came when it had been declared dead never hears of that, and goes on.",
+    ),
 )

@@ -162,4 +162,12 @@ MUTANTS = (
         new="            return\n",
         harm="What a slave brings is dropped when its owner does not answer at once.",
     ),
+    Mutant(
+        name="settled-before-it-is-served",
+        kind=Slip.EARLY,
+        where="p2pcrawl.master.company.neighbours:Neighbours.provisional",
+        old="not self.ownership.in_service(bucket) or ",
+        new="",
+        harm="What is acknowledged of a bucket before its epoch has begun may be lost, and no standing tells.",
+    ),
 )
