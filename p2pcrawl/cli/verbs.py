@@ -154,7 +154,21 @@ def crawl(
 
 
 @p2pcrawl.command()
-@click.argument("url")
+@click.argument("url", metavar="URL | JOB", required=False)
+@click.option("--last", is_flag=True, help="The job that was submitted last, in place of JOB.")
+@click.option(
+    "--summary", is_flag=True, help="Tell why pages are missing, of a JOB or of all: reasons, counts, examples."
+)
+@click.option(
+    "--reason", default="", metavar="REASON",
+    help="Of this reason alone: no-such-name, http-404, or a word for several as unknown-host.",
+)  # fmt: skip
+@click.option("--urls", is_flag=True, help="List all pages that failed or were dropped for the reason.")
+@click.option("-o", "--output", default="-", metavar="FILE", help="Write them to FILE (.jsonl, .csv, .json ...).")
+@click.option(
+    "-n", "--examples", type=click.IntRange(min=1, max=100), default=3, show_default=True, metavar="N",
+    help="Examples of each reason.",
+)  # fmt: skip
 @click.option(
     "--data", type=click.Path(path_type=Path), metavar="DIR", help="The folder of a crawl; else a peer is asked."
 )
@@ -162,8 +176,21 @@ def crawl(
 @options.token
 @options.as_json
 @options.debug
-def why(url: str, data: Path | None, peer_api: str | None, token_file: Path | None, as_json: bool, debug: bool) -> int:
-    """Tell what became of a URL, and why; also while the crawl goes on.
+def why(
+    url: str | None,
+    last: bool,
+    summary: bool,
+    reason: str,
+    urls: bool,
+    output: str,
+    examples: int,
+    data: Path | None,
+    peer_api: str | None,
+    token_file: Path | None,
+    as_json: bool,
+    debug: bool,
+) -> int:
+    """Tell what became of a URL, and why; or why pages are missing. Also while the crawl goes on.
 
     With --data it looks into that folder. Without, it asks a peer, which lets the owner of the URL answer: any
     peer will do.
@@ -171,9 +198,24 @@ def why(url: str, data: Path | None, peer_api: str | None, token_file: Path | No
     \b
     p2pcrawl why https://example.com/page --data run1
     p2pcrawl why https://example.com/page --peer 10.0.0.5:7180 --json
+    p2pcrawl why --summary --data run1            # all reasons, with counts and examples
+    p2pcrawl why --summary 1234                   # of one job of a cluster
+    p2pcrawl why 1234 --reason unknown-host --urls -o unknown.csv
+    p2pcrawl why --reason http-404 --urls --data run1 > gone.jsonl
 
     The exit code is 1 when the URL was never seen.
     """
+    if summary or urls or reason:
+        from p2pcrawl.cli.why_not import Wondering, run_why_not
+
+        if last and url:
+            raise click.UsageError("give either a JOB or --last", click.get_current_context())
+        asked = Wondering("last" if last else url or "", reason, urls, output, examples)
+        return run_why_not(asked, data, peer_api, token_file, as_json=as_json)
+    if url is None:
+        raise click.UsageError(
+            "Missing argument 'URL'; with --summary all reasons are told", click.get_current_context()
+        )
     from p2pcrawl.cli.why import run_why
 
     return run_why(url, data, peer_api, token_file, as_json=as_json)

@@ -63,6 +63,8 @@ class Drop(StrEnum):
     ROBOTS = "robots"
     ROBOTS_UNREACHABLE = "robots-unreachable"
     """robots.txt answered 5xx or not at all, which RFC 9309 reads as "keep out"."""
+    ROBOTS_UNKNOWN_HOST = "robots-unknown-host"
+    """It could not even be asked for: the name of its host cannot be looked up."""
     CRAWL_DELAY = "crawl-delay"
     """Its host wants longer pauses between requests than CRAWL_DELAY_MAX."""
     PRIVATE_NETWORK = "private-network"

@@ -464,6 +464,12 @@ class Lead:
         """Gathers the same by pages, with what is told of each."""
         return self.questions.gathering(job).pages()
 
+    def outside(self, job: int | str, reason: str) -> AsyncIterator[bytes]:
+        """Gathers the pages of a job that failed or were dropped for a reason, from all masters, in pieces of whole
+        lines.
+        """
+        return self.figures.reasons.gathering(self.questions.job_of({"job": job}), reason).pieces()
+
 
 def read_incarnation(folder: Path) -> int:
     """Reads the last incarnation that was noted here; 0 at first, and where the file makes no sense, which is told."""

@@ -15,6 +15,7 @@ from p2pcrawl.core.bench.candidate import Candidate, Want, rank_of
 from p2pcrawl.core.slices import Slice
 from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.frontier.database.integrity import stored_phase
+from p2pcrawl.frontier.database.left_out_rows import make_left_out, write_left_out
 from p2pcrawl.frontier.database.schema import FolderLock, MappedErrors, Transaction, open_database
 from p2pcrawl.frontier.database.statements import insert_many, run_many
 from p2pcrawl.frontier.records import candidates, due_visits, merging, tallies
@@ -61,6 +62,7 @@ class Store:
         self._filter = filter_ or SeenFilter()
         try:
             with self._errors:
+                make_left_out(self._db)
                 self._items = ItemTable(self._db)
                 self._buckets = Buckets(self._db, self._items, indexed=clustered)
                 self._last = self._one("SELECT coalesce(max(id), 0) FROM record")
@@ -125,6 +127,8 @@ class Store:
                 "ON CONFLICT (key) DO UPDATE SET until = excluded.until, seconds = excluded.seconds"
                 " WHERE excluded.until > pause.until",
             )
+        if batch.left_out:
+            write_left_out(db, batch.left_out, now)
         tallies.write(db, batch.tallies)
         for job, spec in batch.specs.items():
             db.execute("UPDATE job SET spec = ? WHERE id = ?", (spec, job))

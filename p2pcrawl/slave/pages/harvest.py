@@ -18,6 +18,7 @@ from p2pcrawl.model.crawl.request import Request, callback_name
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.outcome import Filter
 from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX, packed_size
+from p2pcrawl.slave.hooks.left_out import LeftOutExamples
 from p2pcrawl.slave.hooks.page_log import left_out
 from p2pcrawl.slave.pages.memory import Memory
 from p2pcrawl.slave.pages.scope import Scope, UnheardMeta
@@ -25,7 +26,7 @@ from p2pcrawl.slave.pages.travel import packed_request
 from p2pcrawl.spiders.page.links import LinkBatch, normalise
 from p2pcrawl.spiders.page.response import Response
 from p2pcrawl.spiders.requests.fingerprinter import Identify
-from p2pcrawl.wire.messages.slave_messages import LinkColumns, Page, Task
+from p2pcrawl.wire.messages.slave_messages import LeftOutLink, LinkColumns, Page, Task
 
 if TYPE_CHECKING:
     from p2pcrawl.slave.pages.errands import Errand
@@ -44,6 +45,7 @@ class Harvest:
 
     __slots__ = (
         "_depth",
+        "_examples",
         "_identify",
         "_items",
         "_items_ahead",
@@ -65,6 +67,7 @@ class Harvest:
         "failed_items",
         "filtered",
         "item_trace",
+        "left_out",
         "page_policy",
         "parts",
         "reported",
@@ -83,8 +86,12 @@ class Harvest:
         start: bool = False,
         unheard: UnheardMeta | None = None,
         identify: Identify | None = None,
+        examples: LeftOutExamples | None = None,
     ) -> None:
-        """``identify``: the identity of requests, where it is the spider's own."""
+        """``identify``: the identity of requests, where it is the spider's own; ``examples``: knows which links
+        that are not followed are to be told.
+        """
+        self._examples = examples if examples is not None else LeftOutExamples()
         self._identify = identify
         self.task = task
         """The task that this is the harvest of."""
@@ -103,6 +110,8 @@ class Harvest:
         self._ordinal = 0
         self._patience = PATIENT if task.attempt > 1 and not start else 1
         self.filtered: Counter[str] = Counter()
+        self.left_out: list[LeftOutLink] = []
+        """Examples of these."""
         self.dropped_items = 0
         self.reported = 0
         """Links that were taken."""
@@ -145,7 +154,7 @@ class Harvest:
                 self._leave_out(url, Filter.DEPTH)
             return
         urls: list[str] = []
-        limit, seed = settings.urllength_limit, self._seed
+        limit, seed, wanted = settings.urllength_limit, self._seed, self._examples.wants(Filter.OFFSITE)
         for url in some:
             if (url in memory and not (seed and self._opens(url))) or url in keys:
                 filtered[Filter.SEEN] += 1
@@ -153,6 +162,8 @@ class Harvest:
                 self._leave_out(url, Filter.URL_LENGTH)
             elif not allows(url):
                 filtered[Filter.OFFSITE] += 1
+                if wanted:
+                    self._examples.take(url, Filter.OFFSITE, self.left_out)
             else:
                 keys.add(url)
                 urls.append(url)
@@ -175,6 +186,7 @@ class Harvest:
             return self._leave_out(url, Filter.URL_LENGTH)
         if not self._allowed(request)(url):
             self.filtered[Filter.OFFSITE] += 1
+            self._examples.take(url, Filter.OFFSITE, self.left_out)
             return False
         self._ordinal += 1
         salt = f"{self.task.link.fingerprint.hex()}.{self._ordinal}" if request.dont_filter else ""
@@ -192,6 +204,7 @@ class Harvest:
         """
         self.filtered[reason] += 1
         left_out(url, reason)
+        self._examples.take(url, reason, self.left_out)
         return False
 
     def _was_reported(self, request: Request) -> bool:

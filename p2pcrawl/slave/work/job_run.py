@@ -30,6 +30,7 @@ from p2pcrawl.model.errors import (
     TooSlow,
 )
 from p2pcrawl.slave.hooks.inline_fetches import PLACE, HostPlace, InlineFetches
+from p2pcrawl.slave.hooks.left_out import LeftOutExamples
 from p2pcrawl.slave.hooks.page_log import PageLog
 from p2pcrawl.slave.hooks.run_hooks import RunHooks
 from p2pcrawl.slave.link.fence import Fence
@@ -94,6 +95,7 @@ class JobRun:
         domains, _ = bounds_of(self.spider)
         self._home = Home(domains, _listed(self.spider.start_urls))
         self._scope = Scope(domains, settings.offsite_enabled)
+        self._examples = LeftOutExamples()
         self._unheard = UnheardMeta(self.spider.logger)
         self._pipelines = Pipelines.load(settings.item_pipelines, self.handle)
         self._rules = KnownRules(self.agent, usage=settings.reads_usage)
@@ -241,6 +243,7 @@ class JobRun:
             start=start,
             unheard=self._unheard,
             identify=self._identify,
+            examples=self._examples,
         )
         idle = start and is_idle(task.link.url)
         place = None if start else HostPlace(host_of(task.link.url), task.delay_s, fence)
@@ -262,7 +265,7 @@ class JobRun:
         self._tell_type(harvest, outcome)
         self._page_log.ended(harvest.url, outcome, task.attempt)
         self._take_pending(harvest)
-        outcome.filtered = dict(harvest.filtered)
+        outcome.filtered, outcome.left_out = dict(harvest.filtered), harvest.left_out
         outcome.dropped_items = harvest.dropped_items
         page = harvest.take()
         self._announcing.gathered(harvest.reported, harvest.filtered)
