@@ -9,6 +9,7 @@ import click
 
 from p2pcrawl import __version__
 from p2pcrawl.cli.cluster import cluster_verbs
+from p2pcrawl.cli.reextract_verb import reextract
 from p2pcrawl.cli.screen import options
 from p2pcrawl.cli.trying import trying_verbs
 
@@ -43,7 +44,8 @@ def p2pcrawl() -> None:
     p2pcrawl crawl quotes.py -o quotes.csv             run a spider
     p2pcrawl shell https://example.com                 fetch one page and try selectors on it
     p2pcrawl new quotes https://quotes.toscrape.com    write a spider; see also parse, check, list, fetch, view
-    p2pcrawl why URL --data run1                       what became of a URL, and why
+    p2pcrawl why URL --data run1                       what became of a URL, and why; --summary: of all
+    p2pcrawl reextract quotes.py --warc raw            the spider over stored pages, without a request
 
     \b
     p2pcrawl peer                                      be one of the peers of a cluster; see peer --help
@@ -348,5 +350,5 @@ def demo(
     return run_cluster(output, ClusterDemo(pages, hosts, 1 if slaves is None else slaves, seconds, level, stay))
 
 
-for verb in (*trying_verbs.ALL, *cluster_verbs.ALL):
+for verb in (reextract, *trying_verbs.ALL, *cluster_verbs.ALL):
     p2pcrawl.add_command(verb)

@@ -46,6 +46,7 @@ class Harvest:
     __slots__ = (
         "_depth",
         "_examples",
+        "_follows",
         "_identify",
         "_items",
         "_items_ahead",
@@ -87,12 +88,13 @@ class Harvest:
         unheard: UnheardMeta | None = None,
         identify: Identify | None = None,
         examples: LeftOutExamples | None = None,
+        follows: bool = True,
     ) -> None:
         """``identify``: the identity of requests, where it is the spider's own; ``examples``: knows which links
-        that are not followed are to be told.
+        that are not followed are to be told; ``follows``: False where none is.
         """
         self._examples = examples if examples is not None else LeftOutExamples()
-        self._identify = identify
+        self._identify, self._follows = identify, follows
         self.task = task
         """The task that this is the harvest of."""
         self.url = task.link.url
@@ -138,6 +140,10 @@ class Harvest:
         """Adds a whole batch, or some of its URLs; only these differ, so the rest is looked at once."""
         if some is None:
             some = batch.urls
+        if not self._follows:
+            for url in some:
+                self._leave_out(url, Filter.NOT_FOLLOWED)
+            return
         if not self._is_plain(batch):
             for url in some:
                 self.add_request(batch.request(url))
@@ -173,6 +179,8 @@ class Harvest:
 
     def add_request(self, request: Request, *, redirect: bool = False) -> bool:
         """Adds one request; returns False where it is filtered. A redirect stays at its page's depth."""
+        if not self._follows:
+            return self._leave_out(request.url, Filter.NOT_FOLLOWED)
         if self._was_reported(request):
             self.filtered[Filter.SEEN] += 1
             return False

@@ -78,8 +78,11 @@ class JobRun:
         networks: Networks,
         open_fetcher: OpenFetcher = HttpClient,
         close_job: Callable[[str], None] = lambda reason: None,
+        *,
+        follows: bool = True,
     ) -> None:
-        """``close_job`` asks the master to end the job."""
+        """``close_job`` asks the master to end the job; ``follows``: its pages lead to others."""
+        self._follows = follows
         self._open_fetcher = open_fetcher
         self.networks = networks
         self.memory = Memory()
@@ -244,6 +247,7 @@ class JobRun:
             unheard=self._unheard,
             identify=self._identify,
             examples=self._examples,
+            follows=self._follows,
         )
         idle = start and is_idle(task.link.url)
         place = None if start else HostPlace(host_of(task.link.url), task.delay_s, fence)
