@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Any, Final
 
 from p2pcrawl.core.bench.candidate import host_key
@@ -40,6 +41,8 @@ from p2pcrawl.stores.warc.mending import mend
 from p2pcrawl.stores.warc.page_index import IndexedPage, PageIndex
 
 INDEX: Final = "stored.db"
+TELL_S: Final = 5.0
+"""So often it is told how far the filling is."""
 SHARES: Final = 64
 """Pages are shared out among slaves in so many parts, as hosts are in a crawl: one site may be all there is."""
 SETTINGS: Final[Mapping[str, Any]] = {
@@ -179,7 +182,7 @@ class Reextraction(Crawler):
 
     async def _fill(self, master: Master, job: Job, index: PageIndex) -> None:
         """Makes a record of each page. A crash in between costs nothing: those that are there are known."""
-        links = self._links(index)
+        links, told_at = self._links(index), monotonic()
         while (part := await asyncio.to_thread(next, links, None)) is not None:
             batch = Batch(orders={job.id: job.settings.queue_order})
             for link in part:
@@ -187,7 +190,9 @@ class Reextraction(Crawler):
                 batch.links.append(NewLink(link, job.id, host, bucket_of_hash(host)))
             await master.recorder.run(Store.commit, batch)
             job.counts.update(batch.tallies[job.id])
-            self._told(f"{job.counts['discovered']:,} pages to read")
+            if monotonic() >= told_at + TELL_S:
+                told_at = monotonic()
+                self._told(f"{job.counts['discovered']:,} pages to read so far")
         for name in _LEFT_OUT:
             index.note(name, str(self.counted[name] or index.noted(name) or 0))
         index.note(_FILLED, "yes")
