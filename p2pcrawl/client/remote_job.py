@@ -124,9 +124,11 @@ class RemoteJob:
         """Ends it for good."""
         return await self._steer(CANCEL)
 
-    async def retry(self, *, dead_letters: bool = False) -> RetriedJob:
-        """Visits its failed pages once more; or sends the items again that its sinks have refused."""
-        body = {"dead_letters": True} if dead_letters else {}
+    async def retry(self, *, reason: str = "", dead_letters: bool = False) -> RetriedJob:
+        """Visits its failed pages once more, or those that ended for one reason; or sends the items again that its
+        sinks have refused.
+        """
+        body = {"dead_letters": True} if dead_letters else {"reason": reason} if reason else {}
         return cast(RetriedJob, await self._cluster.change("POST", job_path(self.id, RETRY), body))
 
     async def inject(self, urls: Iterable[str]) -> FedJob:

@@ -552,9 +552,9 @@ class PeerJob:
         """Ends it for good."""
         return await self._steer(CANCEL)
 
-    async def retry(self) -> dict[str, Any]:
+    async def retry(self, *, reason: str = "") -> dict[str, Any]:
         """Visits all failed pages once more; ``retried`` in the answer says how many."""
-        return await self._steer(RETRY)
+        return await self._steer(RETRY, **({"reason": reason} if reason else {}))
 
     async def inject(self, urls: Iterable[str]) -> dict[str, Any]:
         """Puts URLs into the job, as start URLs; they are safe in the cluster when this returns. Those that are known
@@ -577,8 +577,8 @@ class PeerJob:
         answer: dict[str, Any] = await self._peer.tell("delete", {"job": self.id, "force": force})
         return answer
 
-    async def _steer(self, verb: str) -> dict[str, Any]:
-        answer: dict[str, Any] = await self._peer.tell(verb, {"job": self.id})
+    async def _steer(self, verb: str, **more: str) -> dict[str, Any]:
+        answer: dict[str, Any] = await self._peer.tell(verb, {"job": self.id, **more})
         return answer
 
     async def items(self) -> AsyncIterator[dict[str, Any]]:

@@ -27,10 +27,12 @@ from p2pcrawl.frontier.records.due_visits import BegunVisits, DueVisit, Lateness
 from p2pcrawl.frontier.records.endings import write_endings
 from p2pcrawl.frontier.records.item_table import ITEM_BYTES_MAX, BroughtPage, DurablePage, ItemTable
 from p2pcrawl.frontier.records.known import Key, numbers_of
+from p2pcrawl.frontier.records.retried import NEVER_AGAIN, FailedAgain
 from p2pcrawl.frontier.records.seen import SeenFilter
 from p2pcrawl.frontier.records.statistic_rows import read_slices, write_slices
 from p2pcrawl.model.crawl.fingerprint import halves
 from p2pcrawl.model.crawl.record import Order, Phase
+from p2pcrawl.model.reason_choice import EVERY_REASON, ReasonChoice
 from p2pcrawl.wire.messages.peer_messages import Row
 
 YOUNG_MAX = 200_000
@@ -354,24 +356,33 @@ class Store:
             return aside.give_up(self._db, job, host, limit)
 
     def abandon(
-        self, job: int, host: int, limit: int, due_at: Mapping[str, int] | None = None
+        self,
+        job: int,
+        host: int,
+        limit: int,
+        due_at: Mapping[str, int] | None = None,
+        failed: FailedAgain = NEVER_AGAIN,
     ) -> tuple[Counter[str], set[int]]:
         """Puts aside, as failed, up to ``limit`` records that are queued for a host and in nobody's hands; but no files
-        that items wait for. ``due_at``: by the kinds of pages, when they are to be visited again.
+        that items wait for. ``due_at``: by the kinds of pages, when they are to be visited again;
+        ``failed``: the others.
 
         Returns what that changes in the job's counters, and in which buckets; fewer than the limit means that was all.
         """
         with self._errors:
-            return aside.abandon(self._db, job, host, limit, due_at or {})
+            return aside.abandon(self._db, job, host, limit, due_at or {}, failed)
 
-    def retry(self, job: int, orders: Mapping[int, Order]) -> tuple[Counter[str], set[int]]:
-        """Begins a new visit of every record of a job that has failed: it is queued as if it had just been found.
+    def retry(
+        self, job: int, orders: Mapping[int, Order], choice: ReasonChoice = EVERY_REASON
+    ) -> tuple[Counter[str], set[int]]:
+        """Begins a new visit of every record of a job that has failed: it is queued as if it had just been found. Of
+        those that ended for some reasons, where they are chosen, be they failed or dropped.
 
         Returns what that changes in the job's counters, and in which buckets. Several transactions: if it raises, some
         are queued and the others as they were.
         """
         with self._errors:
-            return aside.retry(self._db, job, orders)
+            return aside.retry(self._db, job, orders, choice)
 
     def take_up_dropped(
         self, job: int, is_open: Callable[[str], bool], orders: Mapping[int, Order]
