@@ -22,11 +22,11 @@ _FIELDS_SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class ReextractOptions:
-    """The options of ``reextract``, as typed. ``crawl``: the data folder of the crawl that stored the pages."""
+    """The options of ``reextract``, as typed. ``crawls``: the data folders of the crawl that stored the pages."""
 
     target: str
     folders: tuple[Path, ...]
-    crawl: Path | None
+    crawls: tuple[Path, ...]
     job: str
     appended: tuple[str, ...]
     replaced: tuple[str, ...]
@@ -43,7 +43,7 @@ class ReextractOptions:
 def run_reextract(options: ReextractOptions) -> int:
     """Reads all stored pages, tells what came of it and what differs, and returns the exit code."""
     _check(options)
-    pages = StoredPages(options.folders, options.crawl, options.job)
+    pages = StoredPages(options.folders, options.crawls, options.job)
     sought = _sought(options, pages)
     if sought is not None:
         sought.check()
@@ -65,7 +65,7 @@ def run_reextract(options: ReextractOptions) -> int:
     lines = [line.replace("; the spider's start is among them", "") for line in summary(ending)]
     for line in (*lines, *(f"  {told}" for told in told_counts(again.counted))):
         terminal.say(line)
-    if options.crawl is None:
+    if not options.crawls:
         terminal.say("  without --of DIR nobody knows the pages' callbacks, meta and cb_kwargs: all went to parse()")
     found = again.differences
     if found is not None:
@@ -83,15 +83,15 @@ def _check(options: ReextractOptions) -> None:
     for folder in options.folders:
         if not folder.is_dir():
             raise ConfigurationError(f"{folder} is not a folder with WARC files")
-    if options.job and options.crawl is None:
+    if options.job and not options.crawls:
         raise ConfigurationError("--job says which job of --of DIR is meant: give --of, too")
     if options.keys and options.against is None:
         raise ConfigurationError(
             "--key says by which fields the items of --against FILE are known: give --against, too"
         )
-    if options.diff is not None and options.against is None and options.crawl is None:
+    if options.diff is not None and options.against is None and not options.crawls:
         raise ConfigurationError("--diff wants something to compare with: give --of DIR, or --against FILE")
-    if options.crawl is not None and options.data is not None and options.crawl.resolve() == options.data.resolve():
+    if options.data is not None and options.data.resolve() in [crawl.resolve() for crawl in options.crawls]:
         raise ConfigurationError(
             "--of is the crawl that stored the pages, --data is kept of this run: name two folders"
         )
@@ -102,8 +102,8 @@ def _sought(options: ReextractOptions, pages: StoredPages) -> DifferenceSought |
     sought = DifferenceSought(output=options.diff)
     if options.against is not None:
         return replace(sought, file=options.against, keys=options.keys)
-    if options.crawl is not None:
-        return replace(sought, crawl=options.crawl, job=pages.job_number())
+    if options.crawls:
+        return replace(sought, jobs=pages.jobs())
     return None
 
 

@@ -18,8 +18,9 @@ _folder = click.Path(path_type=Path)
     help="A folder with WARC files, as `crawl --warc DIR` leaves it. May be repeated: pages of several machines.",
 )  # fmt: skip
 @click.option(
-    "--of", "crawl", type=_folder, metavar="DIR",
-    help="The data folder of the crawl (or peer) that stored the pages: it knows their callbacks, meta and items.",
+    "--of", "crawls", multiple=True, type=_folder, metavar="DIR",
+    help="The data folder of the crawl (or peer) that stored the pages: it knows their callbacks, meta and items. "
+    "May be repeated: the peers of a cluster.",
 )  # fmt: skip
 @click.option("--job", default="", metavar="JOB", help="The job in --of DIR, by number or spider, if it has several.")
 @click.option("-o", "--output", "appended", multiple=True, metavar="FILE|URL", help="Append items to FILE, or to URL.")
@@ -44,7 +45,7 @@ _folder = click.Path(path_type=Path)
 def reextract(
     target: str,
     folders: tuple[Path, ...],
-    crawl: Path | None,
+    crawls: tuple[Path, ...],
     job: str,
     appended: tuple[str, ...],
     replaced: tuple[str, ...],
@@ -67,11 +68,24 @@ def reextract(
     p2pcrawl crawl quotes.py -o old.jsonl --warc raw --data run1
     p2pcrawl reextract quotes.py --warc raw --of run1 -O new.jsonl --diff changes.jsonl
     p2pcrawl reextract quotes.py --warc raw -O new.jsonl --against old.jsonl --key url
-    p2pcrawl reextract quotes.py --warc raw1 --warc raw2 -O new.jsonl --data again1
+    p2pcrawl reextract quotes.py --warc raw1 --warc raw2 --of node1 --of node2 -O new.jsonl --data again1
     """
     from p2pcrawl.cli.reextract import ReextractOptions, run_reextract
 
     asked = ReextractOptions(
-        target, folders, crawl, job, appended, replaced, against, keys, diff, data, slaves, settings, arguments, as_json
+        target,
+        folders,
+        crawls,
+        job,
+        appended,
+        replaced,
+        against,
+        keys,
+        diff,
+        data,
+        slaves,
+        settings,
+        arguments,
+        as_json,
     )
     return run_reextract(asked)

@@ -27,6 +27,7 @@ from p2pcrawl.frontier.reading.job_items import PageItems, pages_after
 from p2pcrawl.frontier.reading.pages_known import ended_among
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.packing import unpacked
+from p2pcrawl.private.folders import new_file
 
 _BEFORE: Final = "before.db"
 _ENCODE: Final = msgspec.json.Encoder(order="deterministic").encode
@@ -61,12 +62,11 @@ class Differences:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceSought:
-    """The items to compare with: those of a job in a data folder, or of a file of lines. ``keys``: the fields by which
-    items of a file are known; ``output``: where each difference is written, or None.
+    """The items to compare with: those of a job in data folders, by its number in each, or of a file of lines. ``keys``:
+    the fields by which items of a file are known; ``output``: where each difference is written, or None.
     """
 
-    crawl: Path | None = None
-    job: int = 0
+    jobs: tuple[tuple[Path, int], ...] = ()
     file: Path | None = None
     keys: tuple[str, ...] = ()
     output: Path | None = None
@@ -85,6 +85,7 @@ class DifferenceSought:
         """Compares with the items of a job in ``folder``, and writes the differences. Raises P2PCrawlError."""
         before = folder / _BEFORE
         before.unlink(missing_ok=True)
+        new_file(before)
         draft = self.output.with_name(f".{self.output.name}.draft") if self.output is not None else None
         try:
             with closing(sqlite3.connect(before, isolation_level=None)) as db:
@@ -103,17 +104,17 @@ class DifferenceSought:
                 draft.unlink(missing_ok=True)
 
     def _pages_before(self) -> Iterator[tuple[bytes, str, list[bytes]]]:
-        if self.crawl is not None:
-            for page in items_by_page(self.crawl, self.job):
+        for crawl, number in self.jobs:
+            for page in items_by_page(crawl, number):
                 yield page.fingerprint, page.url, unpacked(page.data).split(b"\n")
-        elif self.file is not None:
+        if self.file is not None:
             for found in _read_lines(self.file):
                 if _is_page(found):
                     items = [_ENCODE(item) for item in found["items"]]
                     yield bytes.fromhex(found["page"]), str(found.get("url", "")), items
 
     def _lines_before(self) -> Iterator[Any]:
-        if self.crawl is None and self.file is not None:
+        if self.file is not None:
             yield from (found for found in _read_lines(self.file) if not _is_page(found))
 
 

@@ -67,23 +67,28 @@ _FILLED: Final = "filled"
 
 @dataclass(frozen=True, slots=True)
 class StoredPages:
-    """The pages that are read once more: the folders with their WARC files, and the data folder of the crawl that
-    stored them, with the ``job`` in it where it has several; None: nobody knows what they were asked for.
+    """The pages that are read once more: the folders with their WARC files, and the data folders of the crawl that
+    stored them (of a cluster: those of its peers), with the ``job`` in them where they have several; none: nobody knows
+    what the pages were asked for.
     """
 
     folders: tuple[Path, ...]
-    crawl: Path | None = None
+    crawls: tuple[Path, ...] = ()
     job: str = ""
 
-    def job_number(self) -> int:
-        """Returns the number of the job. Raises ConfigurationError where none or several are meant."""
-        assert self.crawl is not None
-        with Inquiry(self.crawl) as inquiry:
-            jobs = inquiry.jobs_called(self.job)
-        if len(jobs) != 1:
-            there = ", ".join(f"{job.id} ({job.name})" for job in jobs) or "none"
-            raise ConfigurationError(f"{self.crawl} has several jobs, or none: name one of {there} with --job")
-        return jobs[0].id
+    def jobs(self) -> tuple[tuple[Path, int], ...]:
+        """Returns the number of the job in each data folder. Raises ConfigurationError where none or several are
+        meant.
+        """
+        found = []
+        for crawl in self.crawls:
+            with Inquiry(crawl) as inquiry:
+                jobs = inquiry.jobs_called(self.job)
+            if len(jobs) != 1:
+                there = ", ".join(f"{job.id} ({job.name})" for job in jobs) or "none"
+                raise ConfigurationError(f"{crawl} has several jobs, or none: name one of {there} with --job")
+            found.append((crawl, jobs[0].id))
+        return tuple(found)
 
 
 class Reextraction(Crawler):
@@ -200,7 +205,7 @@ class Reextraction(Crawler):
         master.ground.loading.sweep_all()
 
     def _links(self, index: PageIndex) -> Iterator[list[Link]]:
-        return self._as_crawled(index) if self.pages.crawl is not None else self._as_stored(index)
+        return self._as_crawled(index) if self.pages.crawls else self._as_stored(index)
 
     def _as_stored(self, index: PageIndex) -> Iterator[list[Link]]:
         """Yields links to all pages that are stored, for the spider's usual callback."""
@@ -211,14 +216,14 @@ class Reextraction(Crawler):
 
     def _as_crawled(self, index: PageIndex) -> Iterator[list[Link]]:
         """Yields the links of the crawl's records whose pages are stored."""
-        assert self.pages.crawl is not None
-        number, after = self.pages.job_number(), 0
-        while part := crawled_after(self.pages.crawl, number, after):
-            after = part[-1].place
-            stored = index.use(page.asked for page in part)
-            links = [page.link for page in part if page.asked in stored]
-            self.counted["not-stored"] += len(part) - len(links)
-            yield links
+        for crawl, number in self.pages.jobs():
+            after = 0
+            while part := crawled_after(crawl, number, after):
+                after = part[-1].place
+                stored = index.use(page.asked for page in part)
+                links = [page.link for page in part if page.asked in stored]
+                self.counted["not-stored"] += len(part) - len(links)
+                yield links
         self.counted["unknown"] = index.unused()
 
     async def audit(self) -> list[dict[str, Any]]:

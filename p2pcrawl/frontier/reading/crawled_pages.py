@@ -15,7 +15,7 @@ from p2pcrawl.model.crawl.page_link import FILE_CALLBACK, Link
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.outcome import Failure
 
-PAGES: Final = 500
+PAGES: Final = 2_000
 """Read at once."""
 _OF_THE_SPIDER: Final = (Failure.CALLBACK, Failure.ITEM, Failure.TOO_SLOW)
 """Failures of pages that were had."""

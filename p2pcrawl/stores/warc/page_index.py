@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from p2pcrawl.model.crawl.fingerprint import Fingerprint, fingerprint
 from p2pcrawl.model.errors import ConfigurationError, StorageError
+from p2pcrawl.private.folders import new_file
 from p2pcrawl.stores.warc.stored_answers import HEAD_END, StoredAnswer, read_record, stored_answers
 from p2pcrawl.stores.warc.warc_file import ENDING, OPEN
 
@@ -28,7 +29,7 @@ CREATE TABLE IF NOT EXISTS page (
 CREATE TABLE IF NOT EXISTS note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 _COLUMNS: Final = "key, url, method, body, date, status, file, place, refers, digest, truncated"
-_PAGES: Final = 500
+_PAGES: Final = 2_000
 HEAD_MAX: Final = 1 << 20
 
 
@@ -57,6 +58,8 @@ class PageIndex:
 
     def __init__(self, path: Path, *, reading: bool = False) -> None:
         """``reading``: in a process that only looks pages up."""
+        if not reading and not path.exists():
+            new_file(path)
         name = f"file:{path}?mode={'ro' if reading else 'rwc'}"
         self._db = sqlite3.connect(name, uri=True, isolation_level=None, check_same_thread=False)
         self._files: dict[int, Path] = {}

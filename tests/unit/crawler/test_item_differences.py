@@ -44,7 +44,7 @@ def test_items_are_compared_page_by_page(tmp_path: Path) -> None:
     new = crawled(tmp_path / "new", {"1": [{"t": 2}, {"u": 0, "t": 9}], "2": [{"t": 3}], "3": [], "4": [{"t": 5}]})
     output = tmp_path / "diff.jsonl"
 
-    found = DifferenceSought(crawl=old, job=1, output=output).compare(new, 1)
+    found = DifferenceSought(jobs=((old, 1),), output=output).compare(new, 1)
 
     assert found == Differences(same=2, added=1, removed=1, changed=1, apart=1, pages=3, fields=found.fields)
     assert found.fields == {"t": 1}
@@ -60,7 +60,7 @@ def test_order_of_fields_and_items_makes_no_difference_but_their_number_does(tmp
     old = crawled(tmp_path / "old", {"1": [{"a": 1, "b": 2}, {"a": 1, "b": 2}, {"c": 3}]})
     new = crawled(tmp_path / "new", {"1": [{"c": 3}, {"b": 2, "a": 1}]})
 
-    found = DifferenceSought(crawl=old, job=1).compare(new, 1)
+    found = DifferenceSought(jobs=((old, 1),)).compare(new, 1)
 
     assert (found.same, found.removed, found.added, found.changed) == (2, 1, 0, 0)
 
