@@ -62,8 +62,8 @@ class Differences:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceSought:
-    """The items to compare with: those of a job in data folders, by its number in each, or of a file of lines. ``keys``:
-    the fields by which items of a file are known; ``output``: where each difference is written, or None.
+    """The items to compare with: those of a job in data folders, by its number in each, or of a file of lines.
+    ``keys``: the fields by which items of a file are known; ``output``: where each difference is written, or None.
     """
 
     jobs: tuple[tuple[Path, int], ...] = ()

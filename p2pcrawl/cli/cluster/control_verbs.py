@@ -104,7 +104,7 @@ def retry_verb(
     if reason and dead_letters:
         raise click.UsageError("--reason is for pages, --dead-letters for items: give one of them")
     if data is not None and not dead_letters:
-        from p2pcrawl.cli.cluster.taken_up_again import run_retry_in_folder
+        from p2pcrawl.cli.cluster.sent_again import run_retry_in_folder
 
         return run_retry_in_folder(data, reason, as_json=as_json)
     if data is not None:

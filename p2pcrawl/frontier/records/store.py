@@ -129,8 +129,7 @@ class Store:
                 "ON CONFLICT (key) DO UPDATE SET until = excluded.until, seconds = excluded.seconds"
                 " WHERE excluded.until > pause.until",
             )
-        if batch.left_out:
-            write_left_out(db, batch.left_out, now)
+        write_left_out(db, batch.left_out, now)
         tallies.write(db, batch.tallies)
         for job, spec in batch.specs.items():
             db.execute("UPDATE job SET spec = ? WHERE id = ?", (spec, job))

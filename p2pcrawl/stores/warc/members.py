@@ -26,10 +26,10 @@ class FoundRecord:
 def record_fields(head: bytes) -> tuple[dict[str, str], bytes]:
     """Returns a record's own fields, and its block as far as it is there."""
     own, _, block = head.partition(b"\r\n\r\n")
-    return header_lines(own.partition(b"\r\n")[2]), block
+    return head_fields(own.partition(b"\r\n")[2]), block
 
 
-def header_lines(text: bytes) -> dict[str, str]:
+def head_fields(text: bytes) -> dict[str, str]:
     """Reads header lines up to the first that is empty; the first one of a name counts."""
     found: dict[str, str] = {}
     for line in text.split(b"\n"):
@@ -40,7 +40,7 @@ def header_lines(text: bytes) -> dict[str, str]:
     return found
 
 
-def members(file: io.FileIO) -> Iterator[FoundRecord]:
+def whole_records(file: io.FileIO) -> Iterator[FoundRecord]:
     """Yields the whole gzip members from the beginning of a file; stops at the first that is not."""
     offset, rest = 0, b""
     while True:

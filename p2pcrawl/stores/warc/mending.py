@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from p2pcrawl.stores.warc.cdxj import REVISIT, index_line, mime_of
-from p2pcrawl.stores.warc.members import FoundRecord, header_lines, members, record_fields
+from p2pcrawl.stores.warc.members import FoundRecord, head_fields, record_fields, whole_records
 from p2pcrawl.stores.warc.warc_file import ENDING, OPEN, finish, lock, unfinished
 from p2pcrawl.stores.warc.warc_records import SOFTWARE
 
@@ -68,7 +68,7 @@ def _indexed(file: io.FileIO, filename: str) -> Iterator[tuple[FoundRecord, byte
     """Yields each whole record, with the line of the answer that is certain by then; b"" where none is."""
     waiting, waits_for = b"", ""
     last: FoundRecord | None = None
-    for member in members(file):
+    for member in whole_records(file):
         fields, block = record_fields(member.head)
         kind, told = fields.get("warc-type", ""), b""
         if kind == "request" and fields.get("warc-concurrent-to") == waits_for:
@@ -86,7 +86,7 @@ def _indexed(file: io.FileIO, filename: str) -> Iterator[tuple[FoundRecord, byte
 
 def _line_of(fields: dict[str, str], block: bytes, member: FoundRecord, filename: str) -> bytes:
     status, _, rest = block.partition(b"\n")
-    headers = header_lines(rest)
+    headers = head_fields(rest)
     return index_line(
         fields.get("warc-target-uri", ""),
         fields.get("warc-date", ""),

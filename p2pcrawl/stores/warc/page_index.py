@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from p2pcrawl.model.crawl.fingerprint import Fingerprint, fingerprint
 from p2pcrawl.model.errors import ConfigurationError, StorageError
 from p2pcrawl.private.folders import new_file
-from p2pcrawl.stores.warc.stored_answers import HEAD_END, StoredAnswer, read_record, stored_answers
+from p2pcrawl.stores.warc.stored_answers import HEAD_END, WarcAnswer, read_record, stored_answers
 from p2pcrawl.stores.warc.warc_file import ENDING, OPEN
 
 _TABLES: Final = """
@@ -107,7 +107,7 @@ class PageIndex:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
 
-    def _take(self, answer: StoredAnswer, file: int) -> None:
+    def _take(self, answer: WarcAnswer, file: int) -> None:
         if not answer.is_revisit:
             for name in filter(None, (answer.record, answer.digest)):
                 self._db.execute("INSERT OR IGNORE INTO body VALUES (?, ?, ?)", (name, file, answer.place))

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Final
 
 from p2pcrawl.model.errors import StorageError
-from p2pcrawl.stores.warc.members import header_lines, members, record_fields
+from p2pcrawl.stores.warc.members import head_fields, record_fields, whole_records
 
 _PIECE: Final = 1 << 16
 HEAD_END: Final = b"\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
-class StoredAnswer:
+class WarcAnswer:
     """An answer, and where its record is. ``refers``: the id of the record that has its body, where it has not;
     ``digest``: that of the body.
     """
@@ -40,11 +40,11 @@ class StoredAnswer:
         return bool(self.refers)
 
 
-def stored_answers(path: Path) -> Iterator[StoredAnswer]:
+def stored_answers(path: Path) -> Iterator[WarcAnswer]:
     """Yields the answers of a file, up to the first record that is not whole. Raises OSError."""
     with io.FileIO(path) as file:
-        waiting: StoredAnswer | None = None
-        for member in members(file):
+        waiting: WarcAnswer | None = None
+        for member in whole_records(file):
             fields, block = record_fields(member.head)
             kind = fields.get("warc-type", "")
             if kind == "request" and waiting is not None and fields.get("warc-concurrent-to") == waiting.record:
@@ -78,20 +78,20 @@ def read_record(path: Path, place: int, limit: int) -> tuple[dict[str, str], byt
     finally:
         os.close(descriptor)
     own, _, block = bytes(whole).partition(HEAD_END)
-    fields = header_lines(own.partition(b"\r\n")[2])
+    fields = head_fields(own.partition(b"\r\n")[2])
     with suppress(ValueError):
         block = block[: int(fields.get("content-length", len(block)))]
     return fields, block
 
 
-def _answer(fields: dict[str, str], block: bytes, place: int) -> StoredAnswer | None:
+def _answer(fields: dict[str, str], block: bytes, place: int) -> WarcAnswer | None:
     status = block.partition(b"\n")[0].split()
     url = fields.get("warc-target-uri", "").strip("<>")
     if len(status) < 2 or not status[1].isdigit() or not url.startswith("http"):
         return None
     digest = fields.get("warc-payload-digest", "")
     refers = (fields.get("warc-refers-to") or digest) if fields["warc-type"] == "revisit" else ""
-    return StoredAnswer(
+    return WarcAnswer(
         fields.get("warc-record-id", ""),
         url,
         fields.get("warc-date", ""),
@@ -103,7 +103,7 @@ def _answer(fields: dict[str, str], block: bytes, place: int) -> StoredAnswer | 
     )
 
 
-def _with_request(answer: StoredAnswer, fields: dict[str, str], block: bytes, path: Path, place: int) -> StoredAnswer:
+def _with_request(answer: WarcAnswer, fields: dict[str, str], block: bytes, path: Path, place: int) -> WarcAnswer:
     if block.startswith(b"GET "):
         return answer
     head, _, body = block.partition(HEAD_END)

@@ -13,7 +13,7 @@ from p2pcrawl.core.bench.candidate import host_key
 from p2pcrawl.frontier.records.retried import FailedAgain
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.jobs.job import FINISHED
-from p2pcrawl.master.jobs.taken_up import take_up_failed
+from p2pcrawl.master.taken_up import take_up_failed
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
