@@ -181,7 +181,7 @@ def _opening(crawler: Crawler) -> list[str]:
             continue
         if crawler.was_finished:
             got = f"{counted(count['pages'], 'page')}, {counted(count['items'], 'item')}"
-            lines.append(f"{job.spec.name} is finished already: {got}; --again begins it anew")
+            lines.append(f"{job.spec.name} is finished already: {got}; {crawler.begun_anew_by}")
             if crawler.undelivered:
                 lines.append(f"{counted(crawler.undelivered, 'item')} are to be delivered yet")
             continue

@@ -9,6 +9,7 @@ import click
 
 from p2pcrawl import __version__
 from p2pcrawl.cli.cluster import cluster_verbs
+from p2pcrawl.cli.reextract_verb import reextract
 from p2pcrawl.cli.screen import options
 from p2pcrawl.cli.trying import trying_verbs
 
@@ -43,7 +44,8 @@ def p2pcrawl() -> None:
     p2pcrawl crawl quotes.py -o quotes.csv             run a spider
     p2pcrawl shell https://example.com                 fetch one page and try selectors on it
     p2pcrawl new quotes https://quotes.toscrape.com    write a spider; see also parse, check, list, fetch, view
-    p2pcrawl why URL --data run1                       what became of a URL, and why
+    p2pcrawl why URL --data run1                       what became of a URL, and why; --summary: of all
+    p2pcrawl reextract quotes.py --warc raw            the spider over stored pages, without a request
 
     \b
     p2pcrawl peer                                      be one of the peers of a cluster; see peer --help
@@ -154,7 +156,21 @@ def crawl(
 
 
 @p2pcrawl.command()
-@click.argument("url")
+@click.argument("url", metavar="URL | JOB", required=False)
+@click.option("--last", is_flag=True, help="The job that was submitted last, in place of JOB.")
+@click.option(
+    "--summary", is_flag=True, help="Tell why pages are missing, of a JOB or of all: reasons, counts, examples."
+)
+@click.option(
+    "--reason", default="", metavar="REASON",
+    help="Of this reason alone: no-such-name, http-404, or a word for several as unknown-host.",
+)  # fmt: skip
+@click.option("--urls", is_flag=True, help="List all pages that failed or were dropped for the reason.")
+@click.option("-o", "--output", default="-", metavar="FILE", help="Write them to FILE (.jsonl, .csv, .json ...).")
+@click.option(
+    "-n", "--examples", type=click.IntRange(min=1, max=100), default=3, show_default=True, metavar="N",
+    help="Examples of each reason.",
+)  # fmt: skip
 @click.option(
     "--data", type=click.Path(path_type=Path), metavar="DIR", help="The folder of a crawl; else a peer is asked."
 )
@@ -162,8 +178,21 @@ def crawl(
 @options.token
 @options.as_json
 @options.debug
-def why(url: str, data: Path | None, peer_api: str | None, token_file: Path | None, as_json: bool, debug: bool) -> int:
-    """Tell what became of a URL, and why; also while the crawl goes on.
+def why(
+    url: str | None,
+    last: bool,
+    summary: bool,
+    reason: str,
+    urls: bool,
+    output: str,
+    examples: int,
+    data: Path | None,
+    peer_api: str | None,
+    token_file: Path | None,
+    as_json: bool,
+    debug: bool,
+) -> int:
+    """Tell what became of a URL, and why; or why pages are missing. Also while the crawl goes on.
 
     With --data it looks into that folder. Without, it asks a peer, which lets the owner of the URL answer: any
     peer will do.
@@ -171,9 +200,24 @@ def why(url: str, data: Path | None, peer_api: str | None, token_file: Path | No
     \b
     p2pcrawl why https://example.com/page --data run1
     p2pcrawl why https://example.com/page --peer 10.0.0.5:7180 --json
+    p2pcrawl why --summary --data run1            # all reasons, with counts and examples
+    p2pcrawl why --summary 1234                   # of one job of a cluster
+    p2pcrawl why 1234 --reason unknown-host --urls -o unknown.csv
+    p2pcrawl why --reason http-404 --urls --data run1 > gone.jsonl
 
     The exit code is 1 when the URL was never seen.
     """
+    if summary or urls or reason:
+        from p2pcrawl.cli.why_not import Wondering, run_why_not
+
+        if last and url:
+            raise click.UsageError("give either a JOB or --last", click.get_current_context())
+        asked = Wondering("last" if last else url or "", reason, urls, output, examples)
+        return run_why_not(asked, data, peer_api, token_file, as_json=as_json)
+    if url is None:
+        raise click.UsageError(
+            "Missing argument 'URL'; with --summary all reasons are told", click.get_current_context()
+        )
     from p2pcrawl.cli.why import run_why
 
     return run_why(url, data, peer_api, token_file, as_json=as_json)
@@ -306,5 +350,5 @@ def demo(
     return run_cluster(output, ClusterDemo(pages, hosts, 1 if slaves is None else slaves, seconds, level, stay))
 
 
-for verb in (*trying_verbs.ALL, *cluster_verbs.ALL):
+for verb in (reextract, *trying_verbs.ALL, *cluster_verbs.ALL):
     p2pcrawl.add_command(verb)

@@ -33,6 +33,7 @@ from p2pcrawl.peer.answers.submission import submission_asked_for
 from p2pcrawl.peer.api.table.answer_shapes import JobAnswer, KnownMember, OwnerAnswer, StatusAnswer, WhyAnswer
 from p2pcrawl.peer.figures.host_changes import HostChanged
 from p2pcrawl.peer.figures.hosts_told import HostAnswer, HostsAnswer
+from p2pcrawl.peer.figures.reasons_told import ReasonsAnswer
 from p2pcrawl.peer.figures.statistics_told import StatisticsAnswer
 from p2pcrawl.peer.news.events import EventLine
 from p2pcrawl.peer.watching.overview import OverviewAnswer
@@ -130,6 +131,10 @@ class Client:
     async def statistics(self, *, by: str = "hour") -> StatisticsAnswer:
         """Adds up the work on all jobs, by hour, day, host or error."""
         return cast(StatisticsAnswer, await self.ask("/v1/statistics", by=by))
+
+    async def reasons(self, *, limit: int = 3) -> ReasonsAnswer:
+        """Tells why pages and links of all jobs are not among the results, with so many examples of each reason."""
+        return cast(ReasonsAnswer, await self.ask("/v1/reasons", limit=limit))
 
     async def history(self, *, minutes: int = 180) -> HistoryAnswer:
         """Tells the figures of the last minutes over time, added up over all masters."""

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, Protocol, cast
+from urllib.parse import urlencode
 
 from p2pcrawl.client.remote import job_path
 from p2pcrawl.core.control import CANCEL, ENDS, PAUSE, RESUME, RETRY
@@ -20,6 +21,7 @@ from p2pcrawl.peer.api.table.answer_shapes import (
 )
 from p2pcrawl.peer.figures.hosts_told import HostsAnswer
 from p2pcrawl.peer.figures.newest import LatestAnswer
+from p2pcrawl.peer.figures.reasons_told import ReasonsAnswer
 from p2pcrawl.peer.figures.statistics_told import StatisticsAnswer
 from p2pcrawl.peer.figures.troubles import ErrorsAnswer
 
@@ -83,6 +85,19 @@ class RemoteJob:
         """Tells what failed, by kind, with so many examples of each."""
         return cast(ErrorsAnswer, await self._cluster.ask(job_path(self.id, "errors"), limit=limit))
 
+    async def reasons(self, *, limit: int = 3, reason: str = "") -> ReasonsAnswer:
+        """Tells why pages and links are not among its results, with so many examples of each reason; of one, if that is
+        named.
+        """
+        asked = {"limit": limit, **({"reason": reason} if reason else {})}
+        return cast(ReasonsAnswer, await self._cluster.ask(job_path(self.id, "reasons"), **asked))
+
+    async def urls(self, reason: str = "") -> AsyncIterator[dict[str, Any]]:
+        """Yields its pages that failed or were dropped, for a reason or for any, from all masters, each once."""
+        asked = f"?{urlencode({'reason': reason})}" if reason else ""
+        async for line in self._cluster.lines(job_path(self.id, "urls") + asked):
+            yield json.loads(line)
+
     async def hosts(self, *, limit: int = 20, sort: str = "depth", find: str = "") -> HostsAnswer:
         """Lists its first hosts."""
         return cast(HostsAnswer, await self._cluster.ask(job_path(self.id, "hosts"), limit=limit, sort=sort, find=find))
@@ -109,9 +124,11 @@ class RemoteJob:
         """Ends it for good."""
         return await self._steer(CANCEL)
 
-    async def retry(self, *, dead_letters: bool = False) -> RetriedJob:
-        """Visits its failed pages once more; or sends the items again that its sinks have refused."""
-        body = {"dead_letters": True} if dead_letters else {}
+    async def retry(self, *, reason: str = "", dead_letters: bool = False) -> RetriedJob:
+        """Visits its failed pages once more, or those that ended for one reason; or sends the items again that its
+        sinks have refused.
+        """
+        body = {"dead_letters": True} if dead_letters else {"reason": reason} if reason else {}
         return cast(RetriedJob, await self._cluster.change("POST", job_path(self.id, RETRY), body))
 
     async def inject(self, urls: Iterable[str]) -> FedJob:

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +23,7 @@ from p2pcrawl.crawler.interruption import interruptible
 from p2pcrawl.crawler.plans import CrawlPlan, Target, check_shared, described, plan_of, ranked_choice, resolved_targets
 from p2pcrawl.crawler.script_log import script_log, tell_end, told_progress
 from p2pcrawl.crawler.told_end import fruitless
+from p2pcrawl.fetch.connection.fetcher import OpenFetcher
 from p2pcrawl.master.company.company import Alone
 from p2pcrawl.master.jobs.delivery import SinkState
 from p2pcrawl.master.jobs.job import FINISHED, Job
@@ -236,8 +237,9 @@ class Crawler:
         classes = {plan.name: plan.cls for plan in self._plans}
 
         async def run_here(stream: Any) -> None:
-            async with archiving(self._warc) as open_fetcher:
-                await Slave(classes, open_fetcher, peers_here=addresses_here).run(stream)
+            async with self._way(folder) as open_fetcher:
+                slave = Slave(classes, open_fetcher, peers_here=addresses_here, follows=self._follows)
+                await slave.run(stream)
 
         master = Master(
             Alone(folder, settings),
@@ -245,7 +247,7 @@ class Crawler:
             run_here=run_here,
             output_to_stderr=self.output_to_stderr,
             errors_to=self.errors_to,
-            slave_options=self._warc.options() if self._warc is not None else (),
+            slave_options=self._slave_options(folder),
         )
         await master.__aenter__()
         self._master = master
@@ -260,6 +262,19 @@ class Crawler:
         self.was_finished = self.finished
         self._running = asyncio.create_task(master.run())
         self._running.add_done_callback(lambda _: master.outputs.end())
+
+    def _way(self, folder: Path) -> AbstractAsyncContextManager[OpenFetcher]:
+        """Opens the way to the web of a slave in this process."""
+        return archiving(self._warc)
+
+    def _slave_options(self, folder: Path) -> Sequence[str]:
+        """Returns the options by which slave processes are told of the same way."""
+        return self._warc.options() if self._warc is not None else ()
+
+    @property
+    def _follows(self) -> bool:
+        """Tells whether pages lead to others."""
+        return True
 
     def _check_folder(self, master: Master, folder: Path) -> None:
         known = [(plan.ref, plan.arguments) for plan in self._plans]
@@ -334,6 +349,11 @@ class Crawler:
         if self._running is not None:
             self._aborted = True
             self._running.cancel()
+
+    @property
+    def begun_anew_by(self) -> str:
+        """The way to begin a crawl anew that has ended, in words."""
+        return "--again begins it anew"
 
     @property
     def raw_pages(self) -> str:

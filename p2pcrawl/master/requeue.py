@@ -13,12 +13,14 @@ from collections.abc import Collection
 
 from p2pcrawl.core.hosts.politeness import RobotsEntry
 from p2pcrawl.fetch.connection.guard import opened_by
+from p2pcrawl.frontier.records.retried import NEVER_AGAIN
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.revisits.visit_ends import VisitEnds
 from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.outcome import Drop, Failure
+from p2pcrawl.model.reason_choice import EVERY_REASON, ReasonChoice
 
 log = logging.getLogger(__name__)
 
@@ -42,12 +44,12 @@ class Aside:
         self._recorder = ground.recorder
         self._loading = ground.loading
         self._wake = ground.wake.set
-        self._retries: list[tuple[Job, asyncio.Future[int]]] = []
+        self._retries: list[tuple[Job, ReasonChoice, asyncio.Future[int]]] = []
 
-    def retry(self, job: Job) -> asyncio.Future[int]:
-        """Queues all failed pages of a job anew, durably; returns how many."""
+    def retry(self, job: Job, choice: ReasonChoice = EVERY_REASON) -> asyncio.Future[int]:
+        """Queues failed pages of a job anew, durably; returns how many."""
         count: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._retries.append((job, count))
+        self._retries.append((job, choice, count))
         self._wake()
         return count
 
@@ -63,8 +65,8 @@ class Aside:
         for key in list(self._down):
             await self._abandon(*key)
         retries, self._retries = self._retries, []
-        for job, count in retries:
-            changes, touched = await self._recorder.run(Store.retry, job.id, dict(self._orders))
+        for job, choice, count in retries:
+            changes, touched = await self._recorder.run(Store.retry, job.id, dict(self._orders), choice)
             self._took_up(job, changes, touched)
             if not count.done():
                 count.set_result(changes["queued"])
@@ -109,7 +111,8 @@ class Aside:
         waiting, given_up = await self._recorder.run(Store.give_up, number, host, ABANDON_ROWS)
         job = self._jobs.get(number)
         due_at = self._visits.due_at(job) if job is not None else {}
-        changes, touched = await self._recorder.run(Store.abandon, number, host, ABANDON_ROWS, due_at)
+        failed = self._visits.host_down_again(job) if job is not None else NEVER_AGAIN
+        changes, touched = await self._recorder.run(Store.abandon, number, host, ABANDON_ROWS, due_at, failed)
         if job is not None:
             self._visits.budget(job).clear(host)
         touched |= given_up

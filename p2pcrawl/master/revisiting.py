@@ -98,7 +98,8 @@ class Turns:
         return max(0.0, at - now) if at else 0.0
 
     async def _bring_back(self, job: Job) -> None:
-        latest = int(self._clock()) + self._ends.periods(job).greatest
+        longest = max(self._ends.periods(job).greatest, round(job.settings.retry_failed_after))
+        latest = int(self._clock()) + longest
         if count := await self._recorder.run(Store.bring_back_visits, job.id, latest):
             log.warning("%d pages of job %d were due too late: was a clock set back?", count, job.id)
 

@@ -26,6 +26,7 @@ from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.model.cluster.node import Member
 from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.errors import NotNow, P2PCrawlError
+from p2pcrawl.model.reason_choice import pages_named
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.wire.sealed.identity import Identity
 
@@ -74,15 +75,18 @@ class Steering:
 
     # -- what a person asks for ---------------------------------------------------------------
 
-    async def steer(self, job: Job, verb: str) -> dict[str, Any]:
-        """Does it in the whole cluster. Raises ConfigurationError when the job is not in a state for it."""
+    async def steer(self, job: Job, verb: str, reason: str = "") -> dict[str, Any]:
+        """Does it in the whole cluster; a retry of the pages that ended for a reason alone, where one is named. Raises
+        ConfigurationError when the job is not in a state for it.
+        """
         was = job.state
         if steered(job.control, verb) is None:
             raise NotNow(f"cannot {verb} job {job.id}: {refusal(job.control, verb)}")
         answer: dict[str, Any] = {"job": job.id, "name": job.spec.name, "was": was}
+        pages_named(reason)
         idle = False
         if verb == RETRY:
-            counts = await asyncio.gather(*(self._retry_at(member, job) for member in self._peers.members()))
+            counts = await asyncio.gather(*(self._retry_at(member, job, reason) for member in self._peers.members()))
             answer["retried"] = sum(counts)
             idle = not answer["retried"]
         after = steered(job.control, verb)
@@ -114,15 +118,18 @@ class Steering:
         told = {"job": job.id, "name": job.spec.name, "state": job.state, "missing": away}
         return {**told, "was": _named(was), "set": _named(values)}
 
-    async def retry_here(self, job: Job) -> int:
-        """Queues anew what has failed at this master; returns how many pages."""
-        return await self._master.aside.retry(job)
+    async def retry_here(self, job: Job, reason: str = "") -> int:
+        """Queues anew what has failed at this master, for a reason or for any; returns how many pages. Raises
+        ConfigurationError for what is no reason.
+        """
+        return await self._master.aside.retry(job, pages_named(reason))
 
-    async def _retry_at(self, member: Member, job: Job) -> int:
+    async def _retry_at(self, member: Member, job: Job, reason: str) -> int:
         if member.id == self._peers.me:
-            return await self.retry_here(job)
+            return await self.retry_here(job, reason)
+        asked = {"job": job.id, **({"reason": reason} if reason else {})}
         try:
-            answer = await self._peers.query(member.id, "tell:retry-here", {"job": job.id}, _RETRIED, RETRY_S)
+            answer = await self._peers.query(member.id, "tell:retry-here", asked, _RETRIED, RETRY_S)
         except P2PCrawlError as error:
             name = member.id[:8]
             raise P2PCrawlError(f"{name} did not queue its failed pages anew ({error}); ask again") from error

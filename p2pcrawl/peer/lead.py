@@ -419,7 +419,7 @@ class Lead:
             return await self.host_changes.change(arguments)
         job = self.questions.job_of(arguments)
         if what == "retry-here":
-            return {"retried": await self.steering.retry_here(job)}
+            return {"retried": await self.steering.retry_here(job, str(arguments.get("reason", "")))}
         if what == "letters-here":
             return await self.letters.here(job)
         if what == RETRY and flag_of(arguments, "dead_letters"):
@@ -431,7 +431,7 @@ class Lead:
         if what == DELETE and not flag_of(arguments, "force"):
             await self._check_delivered(job)
         if what in VERBS:
-            return await self.steering.steer(job, what)
+            return await self.steering.steer(job, what, str(arguments.get("reason", "")) if what == RETRY else "")
         raise ConfigurationError(f"there is no call {what!r}")
 
     async def _of_peer(self, what: str, called: str) -> Any:
@@ -463,6 +463,12 @@ class Lead:
     def pages(self, job: int | str) -> AsyncIterator[list[GatheredPage]]:
         """Gathers the same by pages, with what is told of each."""
         return self.questions.gathering(job).pages()
+
+    def outside(self, job: int | str, reason: str) -> AsyncIterator[bytes]:
+        """Gathers the pages of a job that failed or were dropped for a reason, from all masters, in pieces of whole
+        lines.
+        """
+        return self.figures.reasons.gathering(self.questions.job_of({"job": job}), reason).pieces()
 
 
 def read_incarnation(folder: Path) -> int:

@@ -39,6 +39,7 @@ from p2pcrawl.model.errors import (
     OtherCluster,
     P2PCrawlError,
 )
+from p2pcrawl.model.reason_choice import pages_named
 from p2pcrawl.overlay.calls import Caller
 from p2pcrawl.overlay.door import decoded
 from p2pcrawl.overlay.identity_file import load_or_create
@@ -301,6 +302,17 @@ class Peer:
         async for pages in gathered:
             yield b"".join(page.json() for page in pages)
 
+    async def outside(self, job: int | str, reason: str = "") -> AsyncIterator[bytes]:
+        """Yields the pages of a job that failed or were dropped, for a reason or for any, as lines of JSON."""
+        if self._lead is not None:
+            pieces = self._lead.outside(job, reason)
+        else:
+            pages_named(reason)
+            number = int((await self.ask("known", {"job": job}))["job"])
+            pieces = Gathering(number, self._masters, partial(self._gathered_from, "outside-here", reason)).pieces()
+        async for piece in pieces:
+            yield piece
+
     async def stream(self, what: str, arguments: dict[str, Any]) -> AsyncIterator[bytes]:
         """Answers a question of a face in pieces, as they come."""
         match what:
@@ -308,6 +320,8 @@ class Peer:
                 pieces = self.results(arguments["job"])
             case "pages":
                 pieces = self.pages(arguments["job"])
+            case "outside":
+                pieces = self.outside(arguments["job"], str(arguments.get("reason", "")))
             case "metrics":
                 pieces = self._metrics()
             case "events":
@@ -336,7 +350,12 @@ class Peer:
         return [Address(member["address"]) for member in members]
 
     async def _pages_of(self, address: Address, arguments: dict[str, Any]) -> dict[str, Any]:
-        what = "ask:pages"
+        return await self._gathered_from("pages", "", address, arguments)
+
+    async def _gathered_from(
+        self, question: str, reason: str, address: Address, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
+        what, arguments = f"ask:{question}", {**arguments, **({"reason": reason} if reason else {})}
         return decoded(address, what, await self._caller.query(address, what, json.dumps(arguments).encode()), _PAGE)
 
     def _ready(self) -> ReadinessAnswer:
@@ -533,9 +552,9 @@ class PeerJob:
         """Ends it for good."""
         return await self._steer(CANCEL)
 
-    async def retry(self) -> dict[str, Any]:
+    async def retry(self, *, reason: str = "") -> dict[str, Any]:
         """Visits all failed pages once more; ``retried`` in the answer says how many."""
-        return await self._steer(RETRY)
+        return await self._steer(RETRY, **({"reason": reason} if reason else {}))
 
     async def inject(self, urls: Iterable[str]) -> dict[str, Any]:
         """Puts URLs into the job, as start URLs; they are safe in the cluster when this returns. Those that are known
@@ -558,8 +577,8 @@ class PeerJob:
         answer: dict[str, Any] = await self._peer.tell("delete", {"job": self.id, "force": force})
         return answer
 
-    async def _steer(self, verb: str) -> dict[str, Any]:
-        answer: dict[str, Any] = await self._peer.tell(verb, {"job": self.id})
+    async def _steer(self, verb: str, **more: str) -> dict[str, Any]:
+        answer: dict[str, Any] = await self._peer.tell(verb, {"job": self.id, **more})
         return answer
 
     async def items(self) -> AsyncIterator[dict[str, Any]]:

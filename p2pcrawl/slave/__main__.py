@@ -19,6 +19,7 @@ from p2pcrawl.overlay.tls import TlsFiles
 from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.archiving import archiving
 from p2pcrawl.slave.following import Follow, Parent, follow
+from p2pcrawl.slave.rereading import rereading
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.slave.tuning import tune_collector, tune_memory
 from p2pcrawl.spiders.aids.log_setup import own_lines
@@ -52,6 +53,7 @@ def main() -> int:
     parser.add_argument("--warc", type=Path, metavar="DIR", help="where raw pages are kept")
     parser.add_argument("--warc-prefix", default=PREFIX)
     parser.add_argument("--warc-size", type=int, default=SIZE_MAX)
+    parser.add_argument("--stored", type=Path, metavar="FILE", help="an index of raw pages, in place of the web")
     asked = parser.parse_args()
     if (asked.fd is None) == (asked.connect is None):
         parser.error("either a file descriptor or --connect; see `p2pcrawl crawl --help` and `p2pcrawl peer --help`")
@@ -71,6 +73,11 @@ def main() -> int:
 
     async def serve() -> None:
         tune_collector()
+        if asked.stored is not None:
+            async with rereading(asked.stored) as open_fetcher:
+                slave = Slave(None, open_fetcher, _new_event_loop, peers_here=addresses_here, desk=desk, follows=False)
+                await work_for(slave)
+            return
         place = WarcPlace(asked.warc, asked.warc_prefix, asked.warc_size) if asked.warc else None
         async with archiving(place) as open_fetcher:
             await work_for(Slave(None, open_fetcher, _new_event_loop, peers_here=addresses_here, desk=desk))

@@ -56,10 +56,13 @@ class Slave:
         new_loop: Callable[[], asyncio.AbstractEventLoop] | None = None,
         peers_here: PeersHere | None = None,
         desk: Desk | None = None,
+        *,
+        follows: bool = True,
     ) -> None:
+        """``follows``: pages lead to others."""
         self._loop = asyncio.get_running_loop()
         self._thread = PostThread(new_loop, desk) if new_loop is not None else None
-        self._jobs = Jobs(classes or {}, open_fetcher, self._fail, Doors(peers_here), self._close_job)
+        self._jobs = Jobs(classes or {}, open_fetcher, self._fail, Doors(peers_here), self._close_job, follows=follows)
         self._orphanage = Orphanage()
         self._numbers = count(1)
         self._stragglers: list[asyncio.Task[None]] = []

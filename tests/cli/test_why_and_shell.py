@@ -197,3 +197,37 @@ def test_exception_of_code_is_shown_without_our_own_frames(run: Run, site: Any) 
     assert result.returncode == 1
     assert "ZeroDivisionError" in result.stderr
     assert "shell.py" not in result.stderr
+
+
+def test_why_tells_all_reasons_of_a_folder_and_exports_their_pages(
+    run: Run, tmp_path: Path, data: Path, truth: dict[str, Any]
+) -> None:
+    listed = tmp_path / "missing.jsonl"
+
+    told = json.loads(run("why", "--summary", "--data", data, "--json").stdout)
+    words = run("why", "--summary", "--data", data)
+    exported = run("why", "--urls", "--data", data, "-o", listed)
+
+    pages = [json.loads(line) for line in listed.read_text().splitlines()]
+    counts = {each["reason"]: each["count"] for each in told["reasons"] if each["outcome"] != "filtered"}
+    assert exported.returncode == words.returncode == 0 and counts
+    assert {reason: sum(page["reason"] == reason for page in pages) for reason in counts} == counts
+    assert len(pages) == sum(counts.values())
+    assert all(page["at"] and page["reason"] in words.stdout for page in pages)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--reason", "no-such-nam"], "did you mean no-such-name"),
+        (["--urls", "--reason", "offsite"], "leave no records"),
+        (["--summary", "nobody"], "there is no job nobody"),
+        (["--summary", "-o", "x.jsonl"], "-o FILE is for --urls"),
+        (["--urls", "-o", "x.unknown"], "cannot tell the format"),
+    ],
+)
+def test_why_refuses_what_cannot_be_told_in_one_line(run: Run, data: Path, arguments: list[str], said: str) -> None:
+    result = run("why", *arguments, "--data", data)
+
+    assert result.returncode == 2 and said in result.stderr
+    assert len(result.stderr.splitlines()) == 1

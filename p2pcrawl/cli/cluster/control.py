@@ -15,16 +15,20 @@ from p2pcrawl.master.jobs.certificate import flaws
 from p2pcrawl.master.neighbours.absences import moment_told
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.printable import on_one_line
+from p2pcrawl.model.reason_choice import pages_named
 from p2pcrawl.spiders.page.typed_urls import checked_url
 
 BUCKETS_SHOWN = 10
 INJECTED_AT_ONCE = 5_000
 
 
-def run_turn(verb: str, called: str, peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
+def run_turn(
+    verb: str, called: str, peer: str | None, token_file: Path | None, *, as_json: bool, reason: str = ""
+) -> int:
     """Lets the cluster do it, and tells what it came to."""
+    pages_named(reason)
     remote = Remote.find(peer, token_file)
-    answer = remote.post(job_path(remote.job(called), verb), {})
+    answer = remote.post(job_path(remote.job(called), verb), {"reason": reason} if reason else {})
     if as_json:
         show_json(answer)
     else:

@@ -61,7 +61,14 @@ cancel = _steering_verb(
 @options.job_or_none
 @click.option("--dead-letters", is_flag=True, help="Send the items again that a destination has refused.")
 @click.option(
-    "--data", type=click.Path(path_type=Path), metavar="DIR", help="The folder of the crawl that has the dead letters."
+    "--reason", default="", metavar="REASON",
+    help="Only pages that failed or were dropped for this: no-such-name, http-503, unknown-host (see why --summary).",
+)  # fmt: skip
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The folder of a crawl of this machine that has ended.",
 )
 @options.peer
 @options.token
@@ -70,6 +77,7 @@ cancel = _steering_verb(
 def retry_verb(
     job: str | None,
     dead_letters: bool,
+    reason: str,
     data: Path | None,
     peer_api: str | None,
     token_file: Path | None,
@@ -78,19 +86,27 @@ def retry_verb(
 ) -> int:
     """Visit all failed pages of a job once more; one that was finished runs again.
 
+    With --data this is done in the folder of a crawl that is not running: its command, given again, goes on with them.
+
     With --dead-letters the items that a destination has refused are sent to it again, by all masters of a cluster, or
     from the data folder of a crawl that is not running; the exit code is 0 when all were taken.
 
     \b
     p2pcrawl retry 1234
     p2pcrawl retry 1234 --json        # {"retried": 17, ...}
+    p2pcrawl retry 1234 --reason unknown-host
+    p2pcrawl retry --reason http-503 --data run1
     p2pcrawl retry 1234 --dead-letters
     p2pcrawl retry --dead-letters --data run1
     """
-    if data is not None and not dead_letters:
-        raise click.UsageError("--data DIR goes with --dead-letters")
     if (job is None) != (data is not None):
-        raise click.UsageError("give either a JOB, or --dead-letters and --data DIR")
+        raise click.UsageError("give either a JOB, or --data DIR")
+    if reason and dead_letters:
+        raise click.UsageError("--reason is for pages, --dead-letters for items: give one of them")
+    if data is not None and not dead_letters:
+        from p2pcrawl.cli.cluster.sent_again import run_retry_in_folder
+
+        return run_retry_in_folder(data, reason, as_json=as_json)
     if data is not None:
         from p2pcrawl.cli.cluster.sent_again import run_send_again
 
@@ -102,7 +118,7 @@ def retry_verb(
         return run_send_again_in_cluster(job, peer_api, token_file, as_json=as_json)
     from p2pcrawl.cli.cluster.control import run_turn
 
-    return run_turn("retry", job, peer_api, token_file, as_json=as_json)
+    return run_turn("retry", job, peer_api, token_file, as_json=as_json, reason=reason)
 
 
 @click.command()

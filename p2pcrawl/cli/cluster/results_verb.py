@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,12 +54,19 @@ def fetch(remote: Remote, job: int, output: str) -> int:
     """Fetches the items of a job into a file, and returns their number; the file is replaced when all of them are
     there, and not touched before.
     """
+    return write_whole(remote.lines(job_path(job, "items")), output)
+
+
+def write_whole(lines: Iterable[list[bytes]], output: str) -> int:
+    """Writes lines of JSON into a file of any format, and returns their number; the file is replaced when all of them
+    are there, and not touched before. Standard output gets them as they come.
+    """
     if output == STANDARD_OUTPUT:
-        return _fill(remote, job, output)
+        return _fill(lines, output)
     folder, name = os.path.split(os.path.abspath(output))
     draft = os.path.join(folder, f".{secrets.token_hex(4)}-{name}")
     try:
-        count = _fill(remote, job, draft)
+        count = _fill(lines, draft)
         os.replace(draft, output)
     finally:
         if os.path.exists(draft):
@@ -76,12 +83,12 @@ def fetched(count: int, output: str) -> str:
     return f"{counted(count, 'item')} in {'standard output' if output == STANDARD_OUTPUT else output}"
 
 
-def _fill(remote: Remote, job: int, path: str) -> int:
+def _fill(batches: Iterable[list[bytes]], path: str) -> int:
     sink = open_local_sink(path, replace=True)
     count = 0
     try:
         sink.resume(None)
-        for lines in remote.lines(job_path(job, "items")):
+        for lines in batches:
             sink.write(lines)
             count += len(lines)
         sink.sync()

@@ -1,4 +1,6 @@
-"""The verb ``retry --dead-letters``: sends again what destinations have refused."""
+"""The verb ``retry`` where it is not for a cluster's pages: items that destinations have refused are sent again, and
+failed pages of a crawl of this machine are queued anew in its folder.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.client.remote import Remote, job_path
 from p2pcrawl.crawler import new_event_loop
 from p2pcrawl.master.jobs.redelivery import send_again
+from p2pcrawl.master.taken_up import take_up_failed
 from p2pcrawl.model.printable import on_one_line
+from p2pcrawl.model.reason_choice import pages_named
 
 
 def run_send_again(folder: Path, *, as_json: bool) -> int:
@@ -21,6 +25,16 @@ def run_send_again(folder: Path, *, as_json: bool) -> int:
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         ends = runner.run(send_again(folder))
     return _tell({"sinks": [asdict(each) for each in ends]}, as_json=as_json)
+
+
+def run_retry_in_folder(folder: Path, reason: str, *, as_json: bool) -> int:
+    """Queues pages of a data folder anew, and tells how many."""
+    retried = take_up_failed(folder, pages_named(reason))
+    if as_json:
+        print(json_line({"retried": retried, "data": str(folder)}))
+    goes_on = "; the command of the crawl, given again, goes on with them" if retried else ""
+    Terminal().say(f"{counted(retried, 'page')} queued anew{goes_on}")
+    return 0
 
 
 def run_send_again_in_cluster(called: str, peer: str | None, token_file: Path | None, *, as_json: bool) -> int:

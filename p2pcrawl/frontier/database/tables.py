@@ -147,3 +147,13 @@ FAILED_INDEX = """
 CREATE INDEX IF NOT EXISTS record_failed ON record (job, reason, host, phase) WHERE phase = 2
 """
 """Of the records that failed alone (``Phase.FAILED``), so that all others cost nothing but the look at their phase."""
+DROPPED_INDEX = """
+CREATE INDEX IF NOT EXISTS record_dropped ON record (job, reason, host, phase) WHERE phase = 1
+"""
+"""The same of those that were dropped (``Phase.DROPPED``)."""
+LEFT_OUT_TABLE = """
+CREATE TABLE IF NOT EXISTS left_out (
+    job INTEGER, reason TEXT, url TEXT, page TEXT NOT NULL, found INTEGER NOT NULL, PRIMARY KEY (job, reason, url)
+) WITHOUT ROWID
+"""
+"""Examples of links that were not followed. A folder without the table is one of which nobody has told any."""

@@ -21,7 +21,7 @@ from p2pcrawl.frontier.records.columns import KNOWN, link_of
 from p2pcrawl.model.crawl.fingerprint import fingerprint, halves
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Phase
-from p2pcrawl.model.errors import DamagedError, StorageError
+from p2pcrawl.model.errors import DamagedError, NotThere, StorageError
 
 LINEAGE_MAX = 50
 SEARCH_S = 3.0
@@ -128,6 +128,15 @@ class Inquiry:
         rows = self._all("SELECT id, name, spec, state, reason FROM job ORDER BY id")
         tallies = "SELECT name, count FROM tally WHERE job = ?"
         return [JobRow(**row, tallies={name: count for name, count in self._all(tallies, row["id"])}) for row in rows]
+
+    def jobs_called(self, text: str) -> list[JobRow]:
+        """Returns the jobs that have this number or name; all where it is "". Raises NotThere when none has."""
+        known = self.jobs()
+        found = [job for job in known if text in ("", str(job.id), job.name)]
+        if text and not found:
+            there = ", ".join(f"{job.id} ({job.name})" for job in known[:5]) or "none"
+            raise NotThere(f"there is no job {text:.80} in {self._folder}; there is {there}")
+        return found
 
     def find(self, url: str) -> list[RecordRow]:
         """Returns the records of a plain GET of ``url``, one at most in each job."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from p2pcrawl.core.bench.candidate import Candidate, Want
+from p2pcrawl.frontier.database.left_out_rows import LeftOutRow
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Order, Phase
 from p2pcrawl.wire.messages.peer_messages import Row
@@ -118,6 +119,7 @@ class Batch:
     states: dict[int, tuple[str, str]] = field(default_factory=dict)
     delivered: list[tuple[int, str, int, str]] = field(default_factory=list)
     """(job, path, last item, position)"""
+    left_out: list[LeftOutRow] = field(default_factory=list)
     wants: list[Want] = field(default_factory=list)
     orders: Mapping[int, Order] = field(default_factory=dict)
 
@@ -138,6 +140,7 @@ class Batch:
             or self.specs
             or self.states
             or self.delivered
+            or self.left_out
         )
 
 

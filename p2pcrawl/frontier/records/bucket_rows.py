@@ -10,7 +10,7 @@ from p2pcrawl.frontier.database import digest
 from p2pcrawl.frontier.database.digest import RECORDS, Range
 from p2pcrawl.frontier.database.schema import Transaction
 from p2pcrawl.frontier.database.statements import run_many
-from p2pcrawl.frontier.database.tables import FAILED_INDEX, RECORD_INDEX
+from p2pcrawl.frontier.database.tables import DROPPED_INDEX, FAILED_INDEX, RECORD_INDEX
 from p2pcrawl.frontier.records import tallies
 from p2pcrawl.frontier.records.columns import PARENT, PLACE, TOLD, named, place_of, travelling_row
 from p2pcrawl.frontier.records.item_table import ItemTable
@@ -46,6 +46,7 @@ class Buckets:
         if indexed:
             db.execute(RECORD_INDEX)
             db.execute(FAILED_INDEX)
+            db.execute(DROPPED_INDEX)
 
     def rows(self, buckets: Collection[int], after: int, limit: int, bytes_max: int) -> tuple[list[Row], int]:
         """Returns the next records, as ``Store.rows_of``. They come by bucket, then by fingerprint; the place is the
@@ -130,7 +131,7 @@ class Buckets:
             with Transaction(self._db):
                 self._delete(rows, {job: order}, defaultdict(Counter))
         with Transaction(self._db):
-            for table in ("lease", "staged", "item", "sink", "tally", "statistic", *QUEUES):
+            for table in ("lease", "staged", "item", "sink", "tally", "statistic", "left_out", *QUEUES):
                 self._db.execute(f"DELETE FROM {table} WHERE job = ?", (job,))
 
     def _delete(self, rows: list[sqlite3.Row], orders: Mapping[int, Order], changes: dict[int, Counter[str]]) -> None:

@@ -15,6 +15,7 @@ from p2pcrawl.core.bench.candidate import Candidate, Want, rank_of
 from p2pcrawl.core.slices import Slice
 from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.frontier.database.integrity import stored_phase
+from p2pcrawl.frontier.database.left_out_rows import make_left_out, write_left_out
 from p2pcrawl.frontier.database.schema import FolderLock, MappedErrors, Transaction, open_database
 from p2pcrawl.frontier.database.statements import insert_many, run_many
 from p2pcrawl.frontier.records import candidates, due_visits, merging, tallies
@@ -26,10 +27,12 @@ from p2pcrawl.frontier.records.due_visits import BegunVisits, DueVisit, Lateness
 from p2pcrawl.frontier.records.endings import write_endings
 from p2pcrawl.frontier.records.item_table import ITEM_BYTES_MAX, BroughtPage, DurablePage, ItemTable
 from p2pcrawl.frontier.records.known import Key, numbers_of
+from p2pcrawl.frontier.records.retried import NEVER_AGAIN, FailedAgain
 from p2pcrawl.frontier.records.seen import SeenFilter
 from p2pcrawl.frontier.records.statistic_rows import read_slices, write_slices
 from p2pcrawl.model.crawl.fingerprint import halves
 from p2pcrawl.model.crawl.record import Order, Phase
+from p2pcrawl.model.reason_choice import EVERY_REASON, ReasonChoice
 from p2pcrawl.wire.messages.peer_messages import Row
 
 YOUNG_MAX = 200_000
@@ -61,6 +64,7 @@ class Store:
         self._filter = filter_ or SeenFilter()
         try:
             with self._errors:
+                make_left_out(self._db)
                 self._items = ItemTable(self._db)
                 self._buckets = Buckets(self._db, self._items, indexed=clustered)
                 self._last = self._one("SELECT coalesce(max(id), 0) FROM record")
@@ -124,6 +128,7 @@ class Store:
                 "ON CONFLICT (key) DO UPDATE SET until = excluded.until, seconds = excluded.seconds"
                 " WHERE excluded.until > pause.until",
             )
+        write_left_out(db, batch.left_out, now)
         tallies.write(db, batch.tallies)
         for job, spec in batch.specs.items():
             db.execute("UPDATE job SET spec = ? WHERE id = ?", (spec, job))
@@ -354,24 +359,33 @@ class Store:
             return aside.give_up(self._db, job, host, limit)
 
     def abandon(
-        self, job: int, host: int, limit: int, due_at: Mapping[str, int] | None = None
+        self,
+        job: int,
+        host: int,
+        limit: int,
+        due_at: Mapping[str, int] | None = None,
+        failed: FailedAgain = NEVER_AGAIN,
     ) -> tuple[Counter[str], set[int]]:
         """Puts aside, as failed, up to ``limit`` records that are queued for a host and in nobody's hands; but no files
-        that items wait for. ``due_at``: by the kinds of pages, when they are to be visited again.
+        that items wait for. ``due_at``: by the kinds of pages, when they are to be visited again;
+        ``failed``: the others.
 
         Returns what that changes in the job's counters, and in which buckets; fewer than the limit means that was all.
         """
         with self._errors:
-            return aside.abandon(self._db, job, host, limit, due_at or {})
+            return aside.abandon(self._db, job, host, limit, due_at or {}, failed)
 
-    def retry(self, job: int, orders: Mapping[int, Order]) -> tuple[Counter[str], set[int]]:
-        """Begins a new visit of every record of a job that has failed: it is queued as if it had just been found.
+    def retry(
+        self, job: int, orders: Mapping[int, Order], choice: ReasonChoice = EVERY_REASON
+    ) -> tuple[Counter[str], set[int]]:
+        """Begins a new visit of every record of a job that has failed: it is queued as if it had just been found. Of
+        those that ended for some reasons, where they are chosen, be they failed or dropped.
 
         Returns what that changes in the job's counters, and in which buckets. Several transactions: if it raises, some
         are queued and the others as they were.
         """
         with self._errors:
-            return aside.retry(self._db, job, orders)
+            return aside.retry(self._db, job, orders, choice)
 
     def take_up_dropped(
         self, job: int, is_open: Callable[[str], bool], orders: Mapping[int, Order]

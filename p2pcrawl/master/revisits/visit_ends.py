@@ -11,12 +11,15 @@ from p2pcrawl.core.journal import Journal
 from p2pcrawl.core.revisits.budget import HostBudget
 from p2pcrawl.core.revisits.periods import Came, Periods
 from p2pcrawl.frontier.records.batch import Ending
+from p2pcrawl.frontier.records.retried import NEVER_AGAIN, FailedAgain
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.crawl.page_link import FILE_CALLBACK, Link
 from p2pcrawl.model.crawl.record import Phase
-from p2pcrawl.model.outcome import Drop, NoPage
+from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.outcome import Drop, Failure, NoPage
+from p2pcrawl.model.reason_choice import pages_named
 from p2pcrawl.wire.messages.past_form import packed_past, past_in
 from p2pcrawl.wire.messages.slave_messages import Outcome, Task
 
@@ -58,6 +61,13 @@ class VisitEnds:
         periods, now = self.periods(job), int(self._clock())
         return {kind: periods.after(kind, past_in(b""), Came.IN_VAIN, 0, now)[1] for kind in ("index", "detail")}
 
+    def host_down_again(self, job: Job) -> FailedAgain:
+        """Returns when pages of a host that is down are tried again, and how often."""
+        settings = job.settings
+        if not _is_retried(settings, Failure.HOST_DOWN, 0, 0):
+            return NEVER_AGAIN
+        return FailedAgain(int(self._clock()) + max(1, round(settings.retry_failed_after)), settings.retry_failed_times)
+
     def end(self, job: Job, ending: Ending, tally: dict[str, int]) -> Ending:
         """Completes the end of a page by what follows for its next visit, and counts it."""
         candidate, now = ending.candidate, int(self._clock())
@@ -69,6 +79,7 @@ class VisitEnds:
         past, due = past_in(ending.past), 0
         if not candidate.asks_nobody and _recurs(candidate.link, ending.reason):
             past, due = self.periods(job).after(candidate.link.kind, past, came, candidate.visit, now)
+            due = due or failed_due(job.settings, ending, candidate.visit, now)
         if due:
             tally["again"] += 1
         if candidate.visit:
@@ -88,6 +99,19 @@ class VisitEnds:
             tally["revisits_late"] += 1
 
 
+def failed_due(settings: Settings, end: Ending | Outcome, visit: int, now: int) -> int:
+    """Returns when a page that has failed is to be tried again, in seconds since 1970, or 0: never."""
+    failed = end.phase == Phase.FAILED and _is_retried(settings, end.reason, end.status, visit)
+    return now + max(1, round(settings.retry_failed_after)) if failed else 0
+
+
+def _is_retried(settings: Settings, reason: str, status: int, visit: int) -> bool:
+    if not settings.retry_failed_after or visit >= settings.retry_failed_times:
+        return False
+    named = settings.retry_failed_reasons
+    return not named or any(pages_named(each).covers(reason, status) for each in named)
+
+
 def due_after(job: Job, task: Task, outcome: Outcome, now: float) -> tuple[bytes, int] | None:
     """Returns what is remembered of a page that was fetched for another master, and when it is due again. None: its
     record has items of an earlier visit, which are not known here; the page is to be visited again.
@@ -100,6 +124,7 @@ def due_after(job: Job, task: Task, outcome: Outcome, now: float) -> tuple[bytes
         return packed_past(past), 0
     came = _came_of(Phase(outcome.phase), outcome.reason)
     past, due = Periods.of(job.settings).after(task.link.kind, past, came, task.visit, int(now))
+    due = due or failed_due(job.settings, outcome, task.visit, int(now))
     return packed_past(past) if due else b"", due
 
 

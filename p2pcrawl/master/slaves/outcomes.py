@@ -26,6 +26,7 @@ from p2pcrawl.core.hosts.retry import (
     SILENCES,
 )
 from p2pcrawl.fetch.connection.guard import opened_by
+from p2pcrawl.frontier.database.left_out_rows import LeftOutRow
 from p2pcrawl.frontier.records.batch import Batch, HostRow, ItemRow, NewLink
 from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.jobs import job_stats
@@ -34,10 +35,10 @@ from p2pcrawl.master.links.dispatch import Hold, Parcel
 from p2pcrawl.master.revisits.visit_ends import VisitEnds
 from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
 from p2pcrawl.model.cluster.notable import Notable
-from p2pcrawl.model.crawl.job import CUT_SHORT, IDLE_END
+from p2pcrawl.model.crawl.job import CUT_SHORT, IDLE_END, START_URL
 from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
 from p2pcrawl.model.crawl.record import GIVEN_UP, Phase
-from p2pcrawl.model.outcome import PAGES, Drop, Failure, NoPage
+from p2pcrawl.model.outcome import PAGES, Drop, Failure, Filter, NoPage
 from p2pcrawl.model.page_type import type_told
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.wire.messages.slave_messages import LinkColumns, Outcome, Page, RobotsResult
@@ -48,6 +49,7 @@ ROBOTS_TRIES = 3
 ROBOTS_RETRY_S = 2.0
 _ROBOTS_TRIES: dict[str, int] = {Failure.NO_NAME: 1 + NO_NAME_TIMES, **dict.fromkeys(OURS | OF_PROXIES, 1 + OURS_TIMES)}
 """By what kept it from being read, where that differs."""
+_FILTERS = frozenset(Filter)
 
 
 @dataclass(slots=True)
@@ -235,9 +237,17 @@ class Intake:
         else:
             self._leave(candidate.record, phase, outcome.reason, tally)
         batch.endings.append(self._visits.end(job, lease.end(outcome, items), tally))
+        if outcome.left_out:
+            self._note_left_out(job, candidate, outcome, batch)
         if phase is Phase.QUEUED and self._was_deaf(job, lease, outcome, now):
             # The network is away: the attempt shows nothing, and the page has it once more.
             candidate.attempts -= 1
+
+    def _note_left_out(self, job: Job, candidate: Candidate, outcome: Outcome, batch: Batch) -> None:
+        page = "" if candidate.link.url.startswith(START_URL) else candidate.link.url
+        for told in outcome.left_out:
+            if told.reason in _FILTERS:
+                batch.left_out.append(LeftOutRow(job.id, told.reason, told.url, page))
 
     def _count_outcome(self, job: Job, outcome: Outcome, tally: dict[str, int]) -> None:
         tally[ENDS] += 1

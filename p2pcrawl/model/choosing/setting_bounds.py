@@ -68,6 +68,8 @@ _NOT_NEGATIVE: Final = (
     "feed_export_indent",
     "slaves",
     "revisit_host_budget",
+    "retry_failed_after",
+    "retry_failed_times",
     "revisit_rounds",
 )
 _PROXY_SCHEMES: Final = ("http://", "https://", "socks5://", "socks5h://", "socks4://", "socks4a://")

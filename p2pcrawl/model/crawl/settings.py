@@ -36,6 +36,7 @@ from p2pcrawl.model.crawl.record import Order, ShardKey
 from p2pcrawl.model.crawl.referrer import ReferrerPolicy
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.printable import LINE_FORM
+from p2pcrawl.model.reason_choice import pages_named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,6 +256,13 @@ class Settings(Readings):
     revisit_rounds: int = 0
     """How often each page is visited at all, before the crawl ends; 0: for ever."""
 
+    retry_failed_after: float = 0.0
+    """Failed pages are visited again after so many seconds; 0: never. Till then the crawl does not end."""
+    retry_failed_times: int = 3
+    """How often at most."""
+    retry_failed_reasons: tuple[str, ...] = ("host-gone", "http-5xx", "http-429")
+    """Of pages that failed for these reasons, as ``why --summary`` tells them; none: whatever it was."""
+
     # -- spider, items, ending ----------------------------------------------------------------
     article_reader: ArticleReader = ArticleReader.TRAFILATURA
     """Who finds the articles of pages: ``trafilatura``, or ``resiliparse`` where speed is all."""
@@ -331,6 +339,8 @@ class Settings(Readings):
         for agent in self.user_agents:
             if not agent.isprintable():
                 raise ConfigurationError(f"USER_AGENTS: {agent!r} is no line of text")
+        for reason in self.retry_failed_reasons:
+            pages_named(reason)
         check_periods(self.revisit_index, self.revisit_detail, self.revisit_min, self.revisit_max)
         if self.session_pool > 1_000:
             raise ConfigurationError("SESSION_POOL is 1,000 at most: so many jars of cookies are kept")

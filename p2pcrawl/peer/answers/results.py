@@ -26,7 +26,8 @@ Who = TypeVar("Who", bound=str)
 Members = Callable[[], Awaitable[list[Who]]]
 Ask = Callable[[Who, dict[str, Any]], Awaitable[dict[str, Any]]]
 """Asks a master for the next pages: ``job`` and ``after`` in; ``pages`` (fingerprint, place, items, and what is told
-beside them), ``mark`` and ``settled`` out. The mark changes when a bucket has moved."""
+beside them), ``mark`` and ``settled`` out; ``after`` is 0 at first, then a place. The mark changes when a bucket has
+moved."""
 
 
 class GatheredPage(NamedTuple):
@@ -86,7 +87,7 @@ class Gathering(Generic[Who]):
             await asyncio.sleep(AGAIN_S)
 
     async def _round(self) -> AsyncIterator[list[GatheredPage]]:
-        places: dict[Who, int] = {}
+        places: dict[Who, int | str] = {}
         for _ in range(2):
             # The second time only tells whether something moved meanwhile.
             members = await self._members()

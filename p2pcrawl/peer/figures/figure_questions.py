@@ -12,6 +12,7 @@ from p2pcrawl.peer.answers.questions import Questions
 from p2pcrawl.peer.figures.depths import Depths
 from p2pcrawl.peer.figures.hosts_told import HostsTold
 from p2pcrawl.peer.figures.newest import ITEMS, ITEMS_MAX, Newest
+from p2pcrawl.peer.figures.reasons import Reasons
 from p2pcrawl.peer.figures.standings_of_hosts import StandingsOfHosts
 from p2pcrawl.peer.figures.statistics_told import StatisticsTold
 from p2pcrawl.peer.figures.troubles import Troubles
@@ -21,6 +22,7 @@ QUESTIONS: Final = frozenset(
         *("errors", "errors-here", "latest", "latest-here"),
         *("hosts", "hosts-here", "hosts-these", "host", "host-here"),
         *("statistics", "statistics-here"),
+        *("reasons", "reasons-here", "outside-here"),
     }
 )
 
@@ -35,6 +37,7 @@ class FigureQuestions:
         self._newest = Newest(cluster.peers, folder)
         self._standings = StandingsOfHosts(cluster, Depths(folder))
         self._statistics = StatisticsTold(cluster)
+        self.reasons = Reasons(cluster, questions.counts, folder)
         self._hosts = HostsTold(cluster, self._standings)
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
@@ -59,6 +62,12 @@ class FigureQuestions:
                 return await self._statistics.of(self._job_of(arguments) if arguments.get("job") else None, arguments)
             case "statistics-here":
                 return await self._statistics.here(arguments)
+            case "reasons":
+                return await self.reasons.of(self._job_of(arguments) if arguments.get("job") else None, arguments)
+            case "reasons-here":
+                return await self.reasons.here(arguments)
+            case "outside-here":
+                return await self.reasons.pages(arguments)
             case "host":
                 return await self._hosts.host(str(arguments.get("host", "")))
             case "host-here":

@@ -15,7 +15,7 @@ from msgspec.json import Decoder
 from p2pcrawl.frontier.reading.job_errors import errors_of
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.model.cluster.node import NodeId
-from p2pcrawl.model.crawl.record import ShardKey
+from p2pcrawl.model.crawl.record import Phase, ShardKey
 from p2pcrawl.model.crawl.url import host_of
 from p2pcrawl.overlay.peers import Peers
 from p2pcrawl.peer.answers.asking import ask_others, whole_number
@@ -78,26 +78,32 @@ class Troubles:
     async def here(self, job: int, arguments: Mapping[str, Any]) -> list[FailedKind]:
         """Counts those of this master, in a thread: there may be a million."""
         examples = whole_number(arguments, "limit", EXAMPLES, EXAMPLES_MAX)
-        found = await asyncio.to_thread(errors_of, self._folder, job, examples, str(arguments.get("kind", "")))
-        return [
-            FailedKind(
-                kind=kind.kind,
-                count=kind.pages,
-                hosts=kind.hosts,
-                examples=[
-                    FailedPage(
-                        url=page.url,
-                        host=host_of(page.url),
-                        at=page.at,
-                        status=page.status,
-                        detail=page.detail[:DETAIL_MAX],
-                        of_host=page.of_host,
-                    )
-                    for page in kind.examples
-                ],
-            )
-            for kind in found
-        ]
+        return await asyncio.to_thread(kinds_of, self._folder, job, examples, str(arguments.get("kind", "")))
+
+
+def kinds_of(folder: Path, job: int, examples: int, only: str = "", phase: Phase = Phase.FAILED) -> list[FailedKind]:
+    """Counts the pages of a job that ended in a phase, in one data folder, by their reason. Raises as every reading of
+    one does.
+    """
+    return [
+        FailedKind(
+            kind=kind.kind,
+            count=kind.pages,
+            hosts=kind.hosts,
+            examples=[
+                FailedPage(
+                    url=page.url,
+                    host=host_of(page.url),
+                    at=page.at,
+                    status=page.status,
+                    detail=page.detail[:DETAIL_MAX],
+                    of_host=page.of_host,
+                )
+                for page in kind.examples
+            ],
+        )
+        for kind in errors_of(folder, job, examples, only, phase)
+    ]
 
 
 def merged_kinds(parts: Iterable[Sequence[FailedKind]], examples: int, *, hosts_apart: bool = True) -> list[FailedKind]:

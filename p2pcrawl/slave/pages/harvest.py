@@ -19,6 +19,7 @@ from p2pcrawl.model.crawl.request import Request, callback_name
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.outcome import Filter
 from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX, packed_size
+from p2pcrawl.slave.hooks.left_out import LeftOutExamples
 from p2pcrawl.slave.hooks.page_log import left_out
 from p2pcrawl.slave.pages.memory import Memory
 from p2pcrawl.slave.pages.scope import Scope, UnheardMeta
@@ -27,7 +28,7 @@ from p2pcrawl.spiders.page.links import LinkBatch, normalise
 from p2pcrawl.spiders.page.response import Response
 from p2pcrawl.spiders.requests.fingerprinter import Identify
 from p2pcrawl.wire.messages.past_form import past_in
-from p2pcrawl.wire.messages.slave_messages import LinkColumns, Page, Task
+from p2pcrawl.wire.messages.slave_messages import LeftOutLink, LinkColumns, Page, Task
 
 if TYPE_CHECKING:
     from p2pcrawl.slave.pages.errands import Errand
@@ -48,6 +49,8 @@ class Harvest:
 
     __slots__ = (
         "_depth",
+        "_examples",
+        "_follows",
         "_identify",
         "_items",
         "_items_ahead",
@@ -70,6 +73,7 @@ class Harvest:
         "failed_items",
         "filtered",
         "item_trace",
+        "left_out",
         "page_policy",
         "parts",
         "reported",
@@ -88,9 +92,14 @@ class Harvest:
         start: bool = False,
         unheard: UnheardMeta | None = None,
         identify: Identify | None = None,
+        examples: LeftOutExamples | None = None,
+        follows: bool = True,
     ) -> None:
-        """``identify``: the identity of requests, where it is the spider's own."""
-        self._identify = identify
+        """``identify``: the identity of requests, where it is the spider's own; ``examples``: knows which links
+        that are not followed are to be told; ``follows``: False where none is.
+        """
+        self._examples = examples if examples is not None else LeftOutExamples()
+        self._identify, self._follows = identify, follows
         self.task = task
         """The task that this is the harvest of."""
         self.url = task.link.url
@@ -109,6 +118,8 @@ class Harvest:
         self._since = past_in(task.past).asked - LASTMOD_SLACK_S if task.past else inf
         self._patience = PATIENT if task.attempt > 1 and not start else 1
         self.filtered: Counter[str] = Counter()
+        self.left_out: list[LeftOutLink] = []
+        """Examples of these."""
         self.dropped_items = 0
         self.reported = 0
         """Links that were taken."""
@@ -135,6 +146,10 @@ class Harvest:
         """Adds a whole batch, or some of its URLs; only these differ, so the rest is looked at once."""
         if some is None:
             some = batch.urls
+        if not self._follows:
+            for url in some:
+                self._leave_out(url, Filter.NOT_FOLLOWED)
+            return
         if not self._is_plain(batch):
             for url in some:
                 self.add_request(batch.request(url))
@@ -151,7 +166,7 @@ class Harvest:
                 self._leave_out(url, Filter.DEPTH)
             return
         urls: list[str] = []
-        limit, seed = settings.urllength_limit, self._seed
+        limit, seed, wanted = settings.urllength_limit, self._seed, self._examples.wants(Filter.OFFSITE)
         for url in some:
             if (url in memory and not (seed and self._opens(url))) or url in keys:
                 filtered[Filter.SEEN] += 1
@@ -159,6 +174,8 @@ class Harvest:
                 self._leave_out(url, Filter.URL_LENGTH)
             elif not allows(url):
                 filtered[Filter.OFFSITE] += 1
+                if wanted:
+                    self._examples.take(url, Filter.OFFSITE, self.left_out)
             else:
                 keys.add(url)
                 urls.append(url)
@@ -168,6 +185,8 @@ class Harvest:
 
     def add_request(self, request: Request, *, redirect: bool = False) -> bool:
         """Adds one request; returns False where it is filtered. A redirect stays at its page's depth."""
+        if not self._follows:
+            return self._leave_out(request.url, Filter.NOT_FOLLOWED)
         newer = request.changed_at >= self._since
         if not newer and self._was_reported(request):
             self.filtered[Filter.SEEN] += 1
@@ -182,6 +201,7 @@ class Harvest:
             return self._leave_out(url, Filter.URL_LENGTH)
         if not self._allowed(request)(url):
             self.filtered[Filter.OFFSITE] += 1
+            self._examples.take(url, Filter.OFFSITE, self.left_out)
             return False
         self._ordinal += 1
         salt = f"{self.task.link.fingerprint.hex()}.{self._ordinal}" if request.dont_filter else ""
@@ -199,6 +219,7 @@ class Harvest:
         """
         self.filtered[reason] += 1
         left_out(url, reason)
+        self._examples.take(url, reason, self.left_out)
         return False
 
     def _was_reported(self, request: Request) -> bool:

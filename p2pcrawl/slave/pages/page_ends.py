@@ -72,7 +72,8 @@ def left_out_end(error: Exception, why_unreachable: str) -> Outcome:
     if isinstance(error, Disallowed):
         if error.drop is Drop.ROBOTS_UNREACHABLE:
             told = f"robots.txt could not be read, so the page is left alone: {why_unreachable}"
-            return Outcome(Phase.FAILED, error.drop, told)
+            unknown = why_unreachable.partition(":")[0] in (Failure.NO_NAME, Failure.DNS)
+            return Outcome(Phase.FAILED, Drop.ROBOTS_UNKNOWN_HOST if unknown else error.drop, told)
         return Outcome(Phase.DROPPED, error.drop, error.why)
     if isinstance(error, Reserved):
         return _reserved(error)

@@ -30,6 +30,7 @@ from p2pcrawl.model.errors import (
     TooSlow,
 )
 from p2pcrawl.slave.hooks.inline_fetches import PLACE, HostPlace, InlineFetches
+from p2pcrawl.slave.hooks.left_out import LeftOutExamples
 from p2pcrawl.slave.hooks.page_log import PageLog
 from p2pcrawl.slave.hooks.run_hooks import RunHooks
 from p2pcrawl.slave.link.fence import Fence
@@ -78,8 +79,11 @@ class JobRun:
         networks: Networks,
         open_fetcher: OpenFetcher = HttpClient,
         close_job: Callable[[str], None] = lambda reason: None,
+        *,
+        follows: bool = True,
     ) -> None:
-        """``close_job`` asks the master to end the job."""
+        """``close_job`` asks the master to end the job; ``follows``: its pages lead to others."""
+        self._follows = follows
         self._open_fetcher = open_fetcher
         self.networks = networks
         self.memory = Memory()
@@ -95,6 +99,7 @@ class JobRun:
         domains, _ = bounds_of(self.spider)
         self._home = Home(domains, _listed(self.spider.start_urls))
         self._scope = Scope(domains, settings.offsite_enabled)
+        self._examples = LeftOutExamples()
         self._unheard = UnheardMeta(self.spider.logger)
         self._pipelines = Pipelines.load(settings.item_pipelines, self.handle)
         self._rules = KnownRules(self.agent, usage=settings.reads_usage)
@@ -242,6 +247,8 @@ class JobRun:
             start=start,
             unheard=self._unheard,
             identify=self._identify,
+            examples=self._examples,
+            follows=self._follows,
         )
         idle = start and is_idle(task.link.url)
         place = None if start else HostPlace(host_of(task.link.url), task.delay_s, fence)
@@ -263,7 +270,7 @@ class JobRun:
         self._tell_type(harvest, outcome)
         self._page_log.ended(harvest.url, outcome, task.attempt)
         self._take_pending(harvest)
-        outcome.filtered = dict(harvest.filtered)
+        outcome.filtered, outcome.left_out = dict(harvest.filtered), harvest.left_out
         outcome.dropped_items = harvest.dropped_items
         page = harvest.take()
         self._announcing.gathered(harvest.reported, harvest.filtered)

@@ -46,12 +46,15 @@ class Jobs:
         failed: Callable[[Bye], None],
         doors: Doors,
         close_job: Callable[[int, str], None] = lambda job, reason: None,
+        *,
+        follows: bool = True,
     ) -> None:
         self._classes = classes
         self._open_fetcher = open_fetcher
         self._failed = failed
         self.doors = doors
         self._close_job = close_job
+        self._follows = follows
         self._ending: set[asyncio.Task[None]] = set()
         self._runs: dict[int, asyncio.Task[JobRun]] = {}
         self._networks: dict[int, Networks] = {}
@@ -146,7 +149,7 @@ class Jobs:
                 install_scrapy_names()
             cls = self._classes.get(spec.name) or self._class_of(spec, settings)
             close = partial(self._close_job, spec.id)
-            run = JobRun(cls, spec.arguments, settings, networks, self._open_fetcher, close)
+            run = JobRun(cls, spec.arguments, settings, networks, self._open_fetcher, close, follows=self._follows)
             try:
                 await run.open()
             except BaseException:

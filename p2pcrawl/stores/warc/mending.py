@@ -10,29 +10,18 @@ import io
 import logging
 import os
 import re
-import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from p2pcrawl.stores.warc.cdxj import REVISIT, index_line, mime_of
+from p2pcrawl.stores.warc.members import FoundRecord, head_fields, record_fields, whole_records
 from p2pcrawl.stores.warc.warc_file import ENDING, OPEN, finish, lock, unfinished
 from p2pcrawl.stores.warc.warc_records import SOFTWARE
 
 log = logging.getLogger(__name__)
 
 _OURS: Final = re.compile(r".+-\d{14}-\d{5}-.+-\d+" + re.escape(ENDING + OPEN)).fullmatch
-_PIECE: Final = 1 << 20
-_HEAD_MAX: Final = 1 << 17
-"""Bytes of a record that are looked at: its head, and that of the answer, which aiohttp limits to less."""
-
-
-@dataclass(frozen=True, slots=True)
-class _FoundRecord:
-    offset: int
-    length: int
-    head: bytes
 
 
 def mend(folder: Path) -> None:
@@ -75,12 +64,12 @@ def _mend_one(path: Path) -> None:
         )
 
 
-def _indexed(file: io.FileIO, filename: str) -> Iterator[tuple[_FoundRecord, bytes]]:
+def _indexed(file: io.FileIO, filename: str) -> Iterator[tuple[FoundRecord, bytes]]:
     """Yields each whole record, with the line of the answer that is certain by then; b"" where none is."""
     waiting, waits_for = b"", ""
-    last: _FoundRecord | None = None
-    for member in _members(file):
-        fields, block = _fields(member.head)
+    last: FoundRecord | None = None
+    for member in whole_records(file):
+        fields, block = record_fields(member.head)
         kind, told = fields.get("warc-type", ""), b""
         if kind == "request" and fields.get("warc-concurrent-to") == waits_for:
             # Only what was asked for with GET answers for its URL.
@@ -95,9 +84,9 @@ def _indexed(file: io.FileIO, filename: str) -> Iterator[tuple[_FoundRecord, byt
         yield last, waiting
 
 
-def _line_of(fields: dict[str, str], block: bytes, member: _FoundRecord, filename: str) -> bytes:
+def _line_of(fields: dict[str, str], block: bytes, member: FoundRecord, filename: str) -> bytes:
     status, _, rest = block.partition(b"\n")
-    headers = _lines(rest)
+    headers = head_fields(rest)
     return index_line(
         fields.get("warc-target-uri", ""),
         fields.get("warc-date", ""),
@@ -108,42 +97,3 @@ def _line_of(fields: dict[str, str], block: bytes, member: _FoundRecord, filenam
         length=member.length,
         filename=filename,
     )
-
-
-def _fields(head: bytes) -> tuple[dict[str, str], bytes]:
-    """Returns a record's own fields, and its block as far as it is there."""
-    own, _, block = head.partition(b"\r\n\r\n")
-    return _lines(own.partition(b"\r\n")[2]), block
-
-
-def _lines(text: bytes) -> dict[str, str]:
-    """Reads header lines up to the first that is empty; the first one of a name counts."""
-    found: dict[str, str] = {}
-    for line in text.split(b"\n"):
-        if not line.rstrip(b"\r"):
-            break
-        name, _, value = line.decode("utf-8", "replace").partition(":")
-        found.setdefault(name.strip().lower(), value.strip())
-    return found
-
-
-def _members(file: io.FileIO) -> Iterator[_FoundRecord]:
-    """Yields the whole gzip members from the beginning of a file; stops at the first that is not."""
-    offset, rest = 0, b""
-    while True:
-        unpacker, head, length = zlib.decompressobj(16 + zlib.MAX_WBITS), b"", 0
-        while not unpacker.eof:
-            piece = rest or file.read(_PIECE)
-            if not piece:
-                return
-            try:
-                # A packed megabyte may unpack to a gigabyte.
-                unpacked = unpacker.decompress(piece, _PIECE)
-            except zlib.error:
-                return
-            rest = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
-            length += len(piece) - len(rest)
-            if len(head) < _HEAD_MAX:
-                head += unpacked[: _HEAD_MAX - len(head)]
-        yield _FoundRecord(offset, length, head)
-        offset += length

@@ -29,6 +29,10 @@ PageType = Annotated[str, Meta(max_length=PAGE_TYPE_MAX)]
 StatName = Annotated[str, Meta(min_length=2, max_length=201)]
 """A mark, and the name of a stat."""
 StatsNews = Annotated[dict[StatName, Annotated[int, Meta(ge=-(1 << 53), le=1 << 53)]], Meta(max_length=200)]
+LEFT_OUT_MAX = 16
+"""Examples of links that were not followed, in one page's end."""
+LEFT_OUT_CHARS = 500
+"""As much of such a link is told."""
 ENDPOINTS_MAX = 4_096
 Endpoints = Annotated[list[Annotated[str, Meta(max_length=261)]], Meta(max_length=ENDPOINTS_MAX)]
 """Where peers listen, as host:port."""

@@ -14,6 +14,8 @@ from msgspec import Meta, Struct
 from p2pcrawl.model.crawl.fingerprint import SIZE
 from p2pcrawl.model.crawl.job import LABEL_MAX, PROJECT_MAX
 from p2pcrawl.wire.messages.bounds import (
+    LEFT_OUT_CHARS,
+    LEFT_OUT_MAX,
     Count,
     Endpoints,
     Number,
@@ -117,6 +119,14 @@ class LinkColumns(Struct, array_like=True):
             yield WireLink(url, prints[number * SIZE : number * SIZE + SIZE], *shared)
 
 
+class LeftOutLink(Struct, array_like=True, frozen=True):
+    """An example of the links of a page that its slave did not follow."""
+
+    reason: Annotated[str, Meta(max_length=40)]
+    url: Annotated[str, Meta(max_length=LEFT_OUT_CHARS)]
+    """Its beginning, where it is long."""
+
+
 class Outcome(Struct, array_like=True):
     """The end of a page."""
 
@@ -149,6 +159,8 @@ class Outcome(Struct, array_like=True):
     past: PackedPast = b""
     """What the next visit is to know; empty if this one taught nothing."""
     page_type: PageType = ""
+    left_out: Annotated[list[LeftOutLink], Meta(max_length=LEFT_OUT_MAX)] = []
+    """Examples of what was ``filtered``."""
 
 
 class Page(Struct, array_like=True):

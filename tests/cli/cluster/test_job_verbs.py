@@ -118,6 +118,24 @@ def test_what_failed_is_told_in_words_and_as_json(alone: Cluster, site: dict[str
     assert [kind["count"] for kind in alone.told("errors", "gone")["errors"]] == [1]
 
 
+def test_reasons_are_told_in_words_and_as_json_and_their_pages_are_exported(
+    alone: Cluster, site: dict[str, Any], tmp_path: Path
+) -> None:
+    alone.run("submit", f"{site['start']}?gone", *ALLOWED, "--name", "why-gone", "--wait")
+    gone = tmp_path / "gone.csv"
+
+    words = alone.run("why", "--summary", "why-gone")
+    told = alone.told("why", "--last", "--summary", "--reason", "http-404")
+    exported = alone.run("why", "why-gone", "--reason", "http-404", "--urls", "-o", gone)
+    of_nobody = alone.run("why", "--urls")
+
+    assert words.stdout.startswith("failed\n  http-4xx: 1 page of 1 host (404: 1)\n")
+    assert [(each["reason"], each["count"]) for each in told["reasons"]] == [("http-4xx", 1)]
+    assert exported.returncode == 0 and "1 page in" in exported.stderr
+    assert [line.split(",")[1:4] for line in gone.read_text().splitlines()[1:]] == [["failed", "http-4xx", "404"]]
+    assert of_nobody.returncode == 2 and "name a JOB" in of_nobody.stderr
+
+
 def test_host_is_changed_and_shown_and_given_back(alone: Cluster) -> None:
     changed = alone.run("host", "slow.example", "--delay", "2.5", "--pause")
     shown = alone.run("host", "slow.example")

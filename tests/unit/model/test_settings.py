@@ -31,6 +31,7 @@ CHANGED = {
     "fingerprint_headers": ("Accept", "X-Part"),
     "retry_http_codes": (500, 429),
     "retry_exceptions": ("own.Again",),
+    "retry_failed_reasons": ("unknown-host", "http-404"),
     "httpcache_policy": CachePolicy.RFC9111,
     "httpcache_ignore_http_codes": (404, 500),
     "httpcache_ignore_schemes": ("https",),

@@ -174,10 +174,12 @@ async def test_retry_visits_the_failed_pages_of_all_masters_again_and_no_others(
         assert (first["failed"], first["pages"]) == (10, PAGES - 10), first
         site.broken.clear()
 
-        answer = await PeerJob(two, job.id).retry()
+        others = await PeerJob(two, job.id).retry(reason="unknown-host")
+        answer = await PeerJob(two, job.id).retry(reason="http-404")
         await until(lambda: site.visits.total() >= PAGES + 10)
         end = await ended(job)
 
+        assert (others["retried"], others["state"]) == (0, "finished")
         assert (answer["retried"], answer["was"], answer["state"]) == (10, "finished", "running")
         assert (end["failed"], end["pages"], end["conserved"]) == (0, PAGES, True)
         assert {site.visits[site.url(n)] for n in range(50)} == {1}

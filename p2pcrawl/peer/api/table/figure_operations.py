@@ -7,10 +7,11 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from p2pcrawl.model.cluster.host_order import DELAY_MAX_S, HOST_CHARS_MAX
-from p2pcrawl.peer.api.table.operation import JOB, Operation, Parameter, Rank, RequestPart
+from p2pcrawl.peer.api.table.operation import JOB, NDJSON, Operation, Parameter, Rank, RequestPart
 from p2pcrawl.peer.figures.host_changes import SET_HOST, HostChanged
 from p2pcrawl.peer.figures.hosts_told import HostAnswer, HostsAnswer
 from p2pcrawl.peer.figures.newest import ITEMS_MAX, LatestAnswer
+from p2pcrawl.peer.figures.reasons_told import ReasonsAnswer
 from p2pcrawl.peer.figures.standings_of_hosts import FOUND_MAX
 from p2pcrawl.peer.figures.statistics_told import ROWS_MAX, StatisticsAnswer
 from p2pcrawl.peer.figures.troubles import EXAMPLES_MAX, ErrorsAnswer
@@ -19,6 +20,11 @@ _EXAMPLES = Parameter("limit", Annotated[int, msgspec.Meta(ge=1, le=EXAMPLES_MAX
 _KIND = Parameter("kind", Annotated[str, msgspec.Meta(max_length=100)], "the only kind to tell of")
 _ITEMS = Parameter("limit", Annotated[int, msgspec.Meta(ge=1, le=ITEMS_MAX)], "how many items")
 
+_REASON = Parameter(
+    "reason",
+    Annotated[str, msgspec.Meta(max_length=40)],
+    "a reason, as http-4xx; one of its statuses, as http-404; or a word for several, as unknown-host",
+)
 _FIND = Parameter("find", Annotated[str, msgspec.Meta(max_length=HOST_CHARS_MAX)], "what the names of hosts hold")
 _SORT = Parameter("sort", Literal["depth", "late", "name"], "which come first: the deepest, the latest, or by name")
 _CHANGED = Parameter("changed", bool, "only those that a person has changed")
@@ -112,6 +118,36 @@ OPERATIONS: Final = (
         "errors",
         (JOB, _EXAMPLES, _KIND),
         answer=ErrorsAnswer,
+    ),
+    Operation(
+        "listReasons",
+        "GET",
+        "/v1/reasons",
+        "Tells why pages and links of all jobs are not among the results: counts and examples, over all masters",
+        Rank.READ,
+        "reasons",
+        (_EXAMPLES, _REASON),
+        answer=ReasonsAnswer,
+    ),
+    Operation(
+        "listReasonsOfJob",
+        "GET",
+        "/v1/jobs/{job}/reasons",
+        "Tells why pages and links of a job are not among its results",
+        Rank.READ,
+        "reasons",
+        (JOB, _EXAMPLES, _REASON),
+        answer=ReasonsAnswer,
+    ),
+    Operation(
+        "streamUrls",
+        "GET",
+        "/v1/jobs/{job}/urls",
+        "Streams the pages of a job that failed or were dropped, for a reason or for any, a line each",
+        Rank.READ,
+        "outside",
+        (JOB, _REASON),
+        stream=NDJSON,
     ),
     Operation(
         "listLatestItems",

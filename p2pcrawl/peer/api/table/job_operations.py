@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -38,9 +38,12 @@ class SubmittedCrawl(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
 
 
 class RetryWish(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """The parts of a job that are tried again: its failed pages, or items that sinks have refused."""
+    """The parts of a job that are tried again: its failed pages, or those that ended for one reason; or items that
+    sinks have refused.
+    """
 
     dead_letters: bool = False
+    reason: Annotated[str, msgspec.Meta(max_length=40)] = ""
 
 
 class NewSettings(msgspec.Struct, forbid_unknown_fields=True):

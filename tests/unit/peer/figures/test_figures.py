@@ -55,6 +55,29 @@ async def test_either_master_tells_what_failed_and_what_came_last_at_both(tmp_pa
         assert all(item["item"] == {"url": item["url"]} for item in latest[0]["items"])
 
 
+async def test_either_master_tells_why_pages_are_missing_and_lists_all_of_them(tmp_path: Path) -> None:
+    async with site_of() as site, AsyncExitStack() as stack:
+        site.broken = set(range(40, PAGES))
+        one, two, job = await begun(stack, tmp_path, site)
+        site.slow_s = 0.0
+        await ended(job)
+
+        told = [await each.ask("reasons", {"job": job.id}) for each in (one, two)]
+        of_all = await two.ask("reasons", {"reason": "http-404"})
+        listed = [[line async for line in each.outside(job.id, "http-404")] for each in (one, two)]
+        none = [line async for line in one.outside(job.id, "unknown-host")]
+        with pytest.raises(ConfigurationError, match="is not a reason"):
+            await one.ask("reasons", {"job": job.id, "reason": "nonsense"})
+
+        assert told[0] == told[1] and told[0]["missing"] == []
+        (gone,) = told[0]["reasons"]
+        assert (gone["outcome"], gone["count"], gone["statuses"]) == ("failed", 20, {"404": 20})
+        assert (of_all["job"], [each["count"] for each in of_all["reasons"]]) == (None, [20])
+        lines = [b"".join(each).splitlines() for each in listed]
+        assert sorted(lines[0]) == sorted(lines[1]) and len({*lines[0]}) == 20
+        assert none == []
+
+
 async def test_hosts_of_both_masters_are_told_by_either_with_what_makes_them_slow(tmp_path: Path) -> None:
     async with site_of() as site, AsyncExitStack() as stack:
         one, two, job = await begun(stack, tmp_path, site)
