@@ -24,6 +24,7 @@ from .work import (
     items,
     politeness,
     robots,
+    scheduled,
     statements,
     told,
 )
@@ -37,6 +38,7 @@ CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "answers": answers.check,
     "delivered": delivered.check,
     "deleted": deleted.check,
+    "scheduled": scheduled.check,
     "fetches": fetches.check,
     "politeness": politeness.check,
     "robots": robots.check,

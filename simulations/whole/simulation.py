@@ -311,7 +311,7 @@ class Simulation:
             seen.ledgers, stage.injections, frozenset(stage.asides), self._remains, frozenset(stage.forgotten),
             stage.changes, self._history.found, self._alarms.heard, seen.healing.ailments,
             seen.reckoning.tellings, seen.reckoning.destroyed(), seen.reckoning.losses.buckets,
-            asked=stage.asked,
+            asked=stage.asked, kept=stage.kept,
         )  # fmt: skip
 
     def _found(self, stage: Stage, url: str, sink: Place) -> SinkFound:

@@ -77,7 +77,7 @@ def run_inject(
     """Puts URLs into a job, some thousand at once, and tells how many."""
     wanted = [checked_url(url) for url in urls]
     for file in files:
-        wanted += _urls_in(file)
+        wanted += urls_of_file(file)
     if not wanted:
         raise ConfigurationError("no URL was given: name some, or a file of them with -i")
     remote = Remote.find(peer, token_file)
@@ -99,7 +99,7 @@ def run_inject(
     return 0
 
 
-def _urls_in(file: Path) -> list[str]:
+def urls_of_file(file: Path) -> list[str]:
     """Reads the URLs of a file, one on each line."""
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
