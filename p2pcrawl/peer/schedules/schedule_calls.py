@@ -79,7 +79,7 @@ class ScheduleCalls:
         self._jobs = cluster.master.jobs
         self._ownership = cluster.ownership
         self._acceptance = acceptance
-        self._beginning = beginning
+        self.beginning = beginning
         self._seal = seal
 
     def ask(self, what: str, arguments: Mapping[str, Any]) -> Any:
@@ -151,7 +151,7 @@ class ScheduleCalls:
         tick = _now()
         while tick in taken:
             tick += 1
-        run = await self._beginning.begin(schedule, tick, by_hand=True)
+        run = await self.beginning.begin(schedule, tick, by_hand=True)
         if run.outcome is RunOutcome.REFUSED:
             raise NotNow(f"schedule {schedule.name} could not be run: {run.why}")
         return self._run_told(run)
