@@ -27,6 +27,7 @@ from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.master.master import Master
 from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.master.neighbours.notes import Notes
+from p2pcrawl.master.queue_clearing import QueueClearing
 from p2pcrawl.master.service import Service
 from p2pcrawl.master.slaves.processes import RunHere
 from p2pcrawl.master.steering import Steering
@@ -165,6 +166,7 @@ class Lead:
         self.acceptance = Acceptance(self.cluster, self.secrets, self._config.copies)
         self.steering = Steering(self.cluster, self.absences, self._credentials.identity)
         self.injection = Injection(self.cluster)
+        self.clearing = QueueClearing(self.cluster)
         beginning = Beginning(self.cluster, self.acceptance, self.injection, self._seal)
         self.schedules = ScheduleCalls(self.cluster, self.acceptance, beginning, self._seal)
         self.firing = Firing(self.cluster, beginning)
@@ -432,6 +434,12 @@ class Lead:
         job = self.questions.job_of(arguments)
         if what == "retry-here":
             return {"retried": await self.steering.retry_here(job)}
+        if what == "clear-here":
+            queue, again = str(arguments.get("queue", "")), flag_of(arguments, "restart")
+            return await self.clearing.here(job, queue, restart=again)
+        if what == "clear":
+            queue, again = str(arguments.get("queue", "")), flag_of(arguments, "restart")
+            return await self.clearing.clear(job, queue, restart=again)
         if what == "letters-here":
             return await self.letters.here(job)
         if what == RETRY and flag_of(arguments, "dead_letters"):

@@ -56,6 +56,23 @@ def run_delete(called: str, peer: str | None, token_file: Path | None, *, force:
     return 0
 
 
+def run_clear(
+    called: str, queue: str, peer: str | None, token_file: Path | None, *, restart: bool, as_json: bool
+) -> int:
+    """Clears a queue of a job, and tells how many pages that were."""
+    remote = Remote.find(peer, token_file)
+    answer = remote.post(job_path(remote.job(called), "clear"), {"queue": queue, "restart": restart})
+    if as_json:
+        show_json(answer)
+    else:
+        anew = f", {counted(answer['restarted'], 'entry', 'entries')} begun anew" if restart else ""
+        cleared = f"{counted(answer['cleared'], 'queued page')} dropped{anew}"
+        show(f"{cleared}: job {answer['job']} ({answer['name']}) is {answer['state']}")
+    if answer["missing"]:
+        _say(f"{', '.join(node[:8] for node in answer['missing'])} may have more when back: then clear it again")
+    return 0
+
+
 def run_set(called: str, changes: dict[str, str], peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
     """Changes settings of a job that runs, and tells what they were."""
     read_changes(changes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -117,6 +117,8 @@ class Batch:
     delivered: list[tuple[int, str, int, str]] = field(default_factory=list)
     """(job, path, last item, position)"""
     wants: list[Want] = field(default_factory=list)
+    cleared: Collection[int] = ()
+    """The jobs of which records were cleared: links to these are news."""
     orders: Mapping[int, Order] = field(default_factory=dict)
 
     @property
