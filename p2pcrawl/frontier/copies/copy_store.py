@@ -39,11 +39,11 @@ from p2pcrawl.frontier.copies.schedule_rows import (
 from p2pcrawl.frontier.database import digest
 from p2pcrawl.frontier.database.digest import Range, Rows
 from p2pcrawl.frontier.database.integrity import Nonsense
+from p2pcrawl.frontier.database.known import Key
 from p2pcrawl.frontier.database.schema import MappedErrors, Transaction, open_database
 from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.database.tables import Layout, run_script
 from p2pcrawl.frontier.records.columns import named
-from p2pcrawl.frontier.records.known import Key
 from p2pcrawl.model.cluster.account import Account, AccountKey
 from p2pcrawl.model.cluster.epoch import Span
 from p2pcrawl.model.cluster.host_order import HostOrder

@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from p2pcrawl.core.bench.candidate import Candidate
+from p2pcrawl.frontier.database.known import Key, numbers_of
 from p2pcrawl.frontier.database.schema import Transaction
 from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.records import tallies
 from p2pcrawl.frontier.records.candidates import queued
 from p2pcrawl.frontier.records.columns import PLACE, named, place_of
-from p2pcrawl.frontier.records.known import Key, numbers_of
 from p2pcrawl.model.crawl.job import START_URL, is_idle
 from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
 from p2pcrawl.model.crawl.record import VISIT_MAX, Order, Phase
@@ -26,8 +26,9 @@ CLEAR_ROWS = 5_000
 """How many are put aside in one transaction."""
 
 _NEW_VISIT = (
-    f"UPDATE record SET visit = min(visit + 1, {VISIT_MAX}), phase = {int(Phase.QUEUED)}, attempts = 0,"
-    " losses = 0, status = 0, reason = '', size = 0, ended = 0, digest = NULL WHERE id IN ("
+    f"UPDATE record SET told = coalesce(told, visit), visit = min(visit + 1, {VISIT_MAX}), turn = 0,"
+    f" phase = {int(Phase.QUEUED)}, attempts = 0, losses = 0, status = 0, reason = '', size = 0,"
+    " ended = 0, digest = NULL WHERE id IN ("
 )
 
 
@@ -63,6 +64,7 @@ def clear(db: sqlite3.Connection, job: int, kinds: Collection[str]) -> Cleared:
             "WITH gone (id) AS (",
             [(record,) for *_, record in rows],
             f") UPDATE record SET phase = {int(Phase.DROPPED)}, reason = '{Drop.CLEARED}',"
+            " told = coalesce(record.told, max(record.visit - 1, 0)), due = 0, turn = 0,"
             f" ended = {int(time.time())} FROM gone WHERE record.id = gone.id RETURNING bucket",
         )
         run_many(db, "INSERT INTO leave", [(job, *place) for *place, _ in rows])
@@ -75,7 +77,7 @@ def restart(db: sqlite3.Connection, job: int, orders: Mapping[int, Order]) -> tu
     but of those that are queued anyway.
     """
     found = named(db).execute(
-        f"SELECT {PLACE}, r.phase, r.reason, r.bucket, r.url FROM record AS r"
+        f"SELECT {PLACE}, r.phase, r.reason, r.turn, r.bucket, r.url FROM record AS r"
         f" WHERE r.job = ? AND r.seed AND r.phase != {int(Phase.QUEUED)}",
         (job,),
     )
@@ -98,7 +100,7 @@ def take_up_found(
         named(db),
         "WITH asked (id) AS (",
         [(number,) for number in numbers.values()],
-        f") SELECT {PLACE}, r.phase, r.reason, r.bucket FROM asked JOIN record AS r ON r.id = asked.id"
+        f") SELECT {PLACE}, r.phase, r.reason, r.turn, r.bucket FROM asked JOIN record AS r ON r.id = asked.id"
         f" WHERE r.phase = {int(Phase.DROPPED)} AND r.reason = '{Drop.CLEARED}'",
     )
     for job in {row["job"] for row in rows}:
@@ -112,5 +114,6 @@ def _visit_again(
     for row in rows:
         tallies.count(change, row["phase"], row["reason"], -1)
         tallies.count(change, Phase.QUEUED, "", +1)
+        change["again"] -= row["turn"] > 0
     run_many(db, _NEW_VISIT, [(row["id"],) for row in rows], ")")
     run_many(db, "INSERT INTO queue_young", [(*place_of(row, orders), row["id"]) for row in rows])

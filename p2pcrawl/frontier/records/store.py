@@ -15,6 +15,7 @@ from p2pcrawl.core.bench.candidate import Candidate, Want, rank_of
 from p2pcrawl.core.slices import Slice
 from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.frontier.database.integrity import stored_phase
+from p2pcrawl.frontier.database.known import Key, numbers_of
 from p2pcrawl.frontier.database.schema import FolderLock, MappedErrors, Transaction, open_database
 from p2pcrawl.frontier.database.statements import insert_many, run_many
 from p2pcrawl.frontier.records import candidates, cleared, due_visits, merging, tallies
@@ -25,7 +26,6 @@ from p2pcrawl.frontier.records.columns import columns_of, host_columns, host_of_
 from p2pcrawl.frontier.records.due_visits import BegunVisits, DueVisit, Lateness
 from p2pcrawl.frontier.records.endings import write_endings
 from p2pcrawl.frontier.records.item_table import ITEM_BYTES_MAX, BroughtPage, DurablePage, ItemTable
-from p2pcrawl.frontier.records.known import Key, numbers_of
 from p2pcrawl.frontier.records.seen import SeenFilter
 from p2pcrawl.frontier.records.statistic_rows import read_slices, write_slices
 from p2pcrawl.model.crawl.fingerprint import halves
