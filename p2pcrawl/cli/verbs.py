@@ -10,6 +10,7 @@ import click
 from p2pcrawl import __version__
 from p2pcrawl.cli.cluster import cluster_verbs
 from p2pcrawl.cli.reextract_verb import reextract
+from p2pcrawl.cli.schedules import schedule_verbs
 from p2pcrawl.cli.screen import options
 from p2pcrawl.cli.trying import trying_verbs
 
@@ -350,5 +351,5 @@ def demo(
     return run_cluster(output, ClusterDemo(pages, hosts, 1 if slaves is None else slaves, seconds, level, stay))
 
 
-for verb in (reextract, *trying_verbs.ALL, *cluster_verbs.ALL):
+for verb in (reextract, *trying_verbs.ALL, *cluster_verbs.ALL, *schedule_verbs.ALL):
     p2pcrawl.add_command(verb)

@@ -14,7 +14,7 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, Self, cast
@@ -26,6 +26,7 @@ from yarl import URL
 from p2pcrawl.client.peer_access import NONCE_PATH, NeedsToken, PeerAccess, api_address
 from p2pcrawl.client.remote import ANSWER_MAX, CALL_S, PEER_VARIABLE, PIECE, Remote
 from p2pcrawl.client.remote_job import RemoteJob
+from p2pcrawl.client.remote_schedule import RemoteSchedule
 from p2pcrawl.model.cluster.node import Address
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.peer.answers.cluster_parts import BucketsAnswer, GroupsAnswer
@@ -36,6 +37,7 @@ from p2pcrawl.peer.figures.hosts_told import HostAnswer, HostsAnswer
 from p2pcrawl.peer.figures.reasons_told import ReasonsAnswer
 from p2pcrawl.peer.figures.statistics_told import StatisticsAnswer
 from p2pcrawl.peer.news.events import EventLine
+from p2pcrawl.peer.schedules.schedule_calls import ScheduleAnswer
 from p2pcrawl.peer.watching.overview import OverviewAnswer
 from p2pcrawl.peer.watching.past import HistoryAnswer
 from p2pcrawl.peer.watching.warning_lines import WarningsAnswer
@@ -203,6 +205,59 @@ class Client:
         one.
         """
         return RemoteJob(self, called)
+
+    # -- schedules ----------------------------------------------------------------------------
+
+    async def add_schedule(
+        self,
+        name: str,
+        cron: str,
+        target: type[Spider] | str,
+        *,
+        zone: str = "UTC",
+        overlap: str = "skip",
+        missed: str = "once",
+        replace: bool = False,
+        settings: Mapping[str, Any] | None = None,
+        arguments: Mapping[str, str] | None = None,
+        output: str | Sequence[str] = (),
+    ) -> RemoteSchedule:
+        """Lets the cluster submit a crawl again and again, at the moments of a cron expression in a time zone; what it
+        is is told as to :meth:`submit`. ``overlap`` (skip, queue, allow): what becomes of a run while an earlier one is
+        not over; ``missed`` (once, skip): of those for which nobody was there.
+        """
+        crawl = submission_asked_for(target, settings, arguments, output, "").plain()
+        return await self._schedule({"crawl": crawl}, name, cron, zone, missed, replace=replace, overlap=overlap)
+
+    async def add_injection(
+        self,
+        name: str,
+        cron: str,
+        job: str,
+        urls: Iterable[str],
+        *,
+        zone: str = "UTC",
+        missed: str = "once",
+        replace: bool = False,
+    ) -> RemoteSchedule:
+        """Lets the cluster put URLs into a job again and again: into the one that is called so at each time."""
+        fed = {"job": job, "urls": list(urls)}
+        return await self._schedule({"inject": fed}, name, cron, zone, missed, replace=replace)
+
+    async def _schedule(
+        self, task: dict[str, Any], name: str, cron: str, zone: str, missed: str, **more: object
+    ) -> RemoteSchedule:
+        body = {"name": name, "cron": cron, "zone": zone, "missed": missed, **more, **task}
+        await self.change("POST", "/v1/schedules", body)
+        return self.schedule(name)
+
+    async def schedules(self) -> list[ScheduleAnswer]:
+        """Lists all schedules, with their last runs."""
+        return cast(list[ScheduleAnswer], (await self.ask("/v1/schedules"))["schedules"])
+
+    def schedule(self, name: str) -> RemoteSchedule:
+        """Returns a schedule by its name; nobody is asked yet whether there is one."""
+        return RemoteSchedule(self, name)
 
     # -- calls, also those that have no method here -------------------------------------------
 

@@ -13,6 +13,7 @@ from p2pcrawl.core.control import CANCEL, ENDS, PAUSE, RESUME, RETRY
 from p2pcrawl.peer.api.table.answer_shapes import (
     CertificateAnswer,
     ChangedJob,
+    ClearedJob,
     FedJob,
     IdentifiedJob,
     JobAnswer,
@@ -134,6 +135,13 @@ class RemoteJob:
     async def inject(self, urls: Iterable[str]) -> FedJob:
         """Puts URLs into it, as start URLs; they are safe in the cluster when this returns."""
         return cast(FedJob, await self._cluster.change("POST", job_path(self.id, "urls"), {"urls": list(urls)}))
+
+    async def clear(self, queue: str, *, restart: bool = False) -> ClearedJob:
+        """Drops what is queued of it, as ``index``, as ``detail`` or ``all``; with ``restart`` its entries are visited
+        again.
+        """
+        body = {"queue": queue, "restart": restart}
+        return cast(ClearedJob, await self._cluster.change("POST", job_path(self.id, "clear"), body))
 
     async def set(self, settings: Mapping[str, Any]) -> ChangedJob:
         """Changes settings of it while it runs, in the whole cluster."""

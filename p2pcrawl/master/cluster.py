@@ -29,6 +29,7 @@ from p2pcrawl.master.majority.no_mandate import NoMandate
 from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.master.master import Master
 from p2pcrawl.master.own_standing import OwnStanding
+from p2pcrawl.master.schedules.schedule_book import ScheduleBook
 from p2pcrawl.model.cluster.node import Member, NodeId
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import P2PCrawlError
@@ -101,6 +102,7 @@ class Cluster:
             peers, self.holdings, ground.jobs, ground.recorder, self.ownership.copies, ground.slices
         )
         self.orders = HostOrders(peers, self.holdings, ground.workbench, ground.wake.set)
+        self.schedules = ScheduleBook(peers, self.holdings)
         self.completion = Completion(peers, self.own_standing.of, ground.lifecycle.close)
         self._idle_pages = IdlePages()
         self._missed: frozenset[NodeId] = frozenset()
@@ -123,6 +125,7 @@ class Cluster:
             self.spool.run(),
             self.accounts.run(),
             self.orders.run(),
+            self.schedules.run(),
             *self.mandate.runs(founds=founds),
         )
         self._tasks = [asyncio.create_task(run) for run in runs]
@@ -159,6 +162,7 @@ class Cluster:
             self.mirroring.restarted(node)
             self.accounts.restarted(node)
             self.orders.restarted(node)
+            self.schedules.restarted(node)
             self.neighbours.excess.restarted(node)
             self.budgets.came(node, self.views.boots[node])
         if view.wiped:

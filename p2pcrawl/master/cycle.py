@@ -24,6 +24,7 @@ from p2pcrawl.master.revisiting import Turns
 from p2pcrawl.master.slaves.granting import Granting
 from p2pcrawl.master.slaves.inbox import LOOK_AGAIN_S, Reports
 from p2pcrawl.master.slaves.outcomes import Aftermath, Intake
+from p2pcrawl.model.outcome import Drop
 
 IDLE_S = 1.0
 """A turn is made at least this often."""
@@ -94,6 +95,8 @@ class Cycle:
         self.exchange.gather(batch)
         if not self.draining and not self.company.full:
             self.granting.grant(batch.leases, now)
+        linked = {new.job for new in batch.links}
+        batch.cleared = {job for job in linked if ground.jobs[job].counts[f"dropped:{Drop.CLEARED}"]}
         batch.wants = await ground.loading.wants()
         batch.delivered = self.outputs.take_delivered()
         batch.states, batch.specs = ground.lifecycle.take_changes()

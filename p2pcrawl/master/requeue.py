@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from p2pcrawl.core.hosts.politeness import RobotsEntry
 from p2pcrawl.fetch.connection.guard import opened_by
@@ -26,6 +27,16 @@ log = logging.getLogger(__name__)
 
 ABANDON_ROWS = 5_000
 """What is put aside at once, so that commits do not wait for long."""
+
+
+@dataclass(eq=False, slots=True)
+class _Clearing:
+    """A queue that is being cleared, and how many have gone out of it."""
+
+    job: Job
+    kinds: Collection[str]
+    count: asyncio.Future[int]
+    gone: int = 0
 
 
 class Aside:
@@ -45,6 +56,8 @@ class Aside:
         self._loading = ground.loading
         self._wake = ground.wake.set
         self._retries: list[tuple[Job, ReasonChoice, asyncio.Future[int]]] = []
+        self._clearings: list[_Clearing] = []
+        self._restarts: list[tuple[Job, asyncio.Future[int]]] = []
 
     def retry(self, job: Job, choice: ReasonChoice = EVERY_REASON) -> asyncio.Future[int]:
         """Queues failed pages of a job anew, durably; returns how many."""
@@ -53,10 +66,25 @@ class Aside:
         self._wake()
         return count
 
+    def clear(self, job: Job, kinds: Collection[str]) -> asyncio.Future[int]:
+        """Drops what is queued of a job as these kinds, durably; returns how many pages. What is in a slave's hands
+        goes on."""
+        count: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._clearings.append(_Clearing(job, kinds, count))
+        self._wake()
+        return count
+
+    def restart(self, job: Job) -> asyncio.Future[int]:
+        """Queues the entries of a job anew, durably; returns how many."""
+        count: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._restarts.append((job, count))
+        self._wake()
+        return count
+
     @property
     def waiting(self) -> bool:
         """True if there is something to do in the next turn."""
-        return bool(self._retries or self._down or self._reopened)
+        return bool(self._retries or self._clearings or self._restarts or self._down or self._reopened)
 
     async def run(self) -> None:
         """Does a turn's part: some of what is queued for hosts that are down, all retries, and all that is open by
@@ -70,11 +98,31 @@ class Aside:
             self._took_up(job, changes, touched)
             if not count.done():
                 count.set_result(changes["queued"])
+        await self._clear_queues()
         reopened = dict(self._reopened)
         self._reopened.clear()
         for number, hosts in reopened.items():
             self._forget_robots(hosts)
             await self._take_up_dropped(self._jobs[number], frozenset(hosts))
+
+    async def _clear_queues(self) -> None:
+        """Clears some of what is to be cleared; the rest has its turn later."""
+        for clearing in list(self._clearings):
+            step = await self._recorder.run(Store.clear, clearing.job.id, clearing.kinds)
+            clearing.gone += len(step.records)
+            clearing.job.counts.update(step.changes)
+            self._bench.withdraw(step.records)
+            self._company.doubt(step.touched)
+            if not step.records:
+                self._clearings.remove(clearing)
+                if not clearing.count.done():
+                    clearing.count.set_result(clearing.gone)
+        restarts, self._restarts = self._restarts, []
+        for job, count in restarts:
+            changes, touched = await self._recorder.run(Store.restart, job.id, dict(self._orders))
+            self._took_up(job, changes, touched)
+            if not count.done():
+                count.set_result(changes["queued"])
 
     def _forget_robots(self, hosts: Collection[str]) -> None:
         """Forgets what is taken for the robots.txt of hosts that were closed: it could not be asked for, and seemed to

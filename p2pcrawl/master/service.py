@@ -44,6 +44,7 @@ from p2pcrawl.wire.messages.peer_messages import (
     Taken,
     Whole,
 )
+from p2pcrawl.wire.messages.schedule_messages import MirrorSchedule, ScheduleMarks
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -92,6 +93,9 @@ class Service:
             CallIn.by(_at_once(borrowing.called_in)),
             # What people have said of hosts, for all to obey.
             OrderHosts.by(lambda request, _: cluster.orders.take(request.orders)),
+            # What is to be done at which moments.
+            ScheduleMarks.by(_at_once(cluster.schedules.compare)),
+            MirrorSchedule.by(cluster.schedules.mirror),
             # What people ask.
             Query.by(self._query),
         ]

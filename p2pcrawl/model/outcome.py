@@ -82,6 +82,8 @@ class Drop(StrEnum):
     """It forbids the purpose by X-Robots-Tag or ``<meta name="robots">``."""
     INVALID = "invalid"
     """What was to be fetched is no request: only a broken slave or master can have told of it."""
+    CLEARED = "cleared"
+    """Somebody cleared the queue that it was in. It is queued again where it is found again."""
 
 
 class NoPage(StrEnum):

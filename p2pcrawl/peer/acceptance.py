@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from p2pcrawl.core.control import ENDS
+from p2pcrawl.core.control import CANCELLED, DELETED, ENDS
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.jobs.job import Job, job_of
 from p2pcrawl.master.jobs.sink_secrets import SinkSecrets, unsealed_sinks
@@ -60,6 +60,40 @@ class Acceptance:
             starting.discard(spec.id)
         return job.id
 
+    async def try_out(self, submission: Submission) -> None:
+        """Raises ConfigurationError for a submission that could not be taken now. Begins nothing, and empties no
+        sink.
+        """
+        spec = replace(submission.spec(), id=JobId(1))
+        if refusal := refusal_of(spec):
+            raise ConfigurationError(refusal)
+        await self._try(job_of(spec), submission.sinks)
+
+    async def begin_numbered(self, submission: Submission, number: int, at_ms: int) -> Job:
+        """Begins a job of a number that is made of what it is for, so that whoever else begins it begins the same one:
+        what was done of that already is done once. Raises ConfigurationError for one that cannot be run, P2PCrawlError
+        where too few masters answer; then it may be begun again, also by others.
+        """
+        jobs, spec = self._cluster.master.jobs, replace(submission.spec(), id=JobId(number), submitted=at_ms)
+        starting, known = self._cluster.own_standing.starting, jobs.get(number)
+        if known is not None and known.state in (CANCELLED, DELETED):
+            return known
+        if known is None and (refusal := refusal_of(spec)):
+            raise ConfigurationError(refusal)
+        starting.add(spec.id)
+        try:
+            job = known or await self._cluster.master.admission.add(self._secrets.sealed_into(spec, submission.sinks))
+            if (refusals := await self._told(job)) and known is None:
+                self._cluster.withdraw(job, refusals[0])
+                raise ConfigurationError(refusals[0])
+            # Also if it is known to have ended: whoever began it may have died before its start was anywhere.
+            await self._begin(job)
+            if known is None:
+                self._tell(job)
+        finally:
+            starting.discard(spec.id)
+        return job
+
     def _tell(self, job: Job) -> None:
         noted = self._journal.note(Notable.JOB_SUBMITTED, job=job.id, name=job.spec.name, label=job.spec.label)
         log.info("job %d, %s, was submitted", job.id, job.spec.label or job.spec.name, extra=noted)
@@ -79,15 +113,22 @@ class Acceptance:
     async def _spread(self, job: Job) -> None:
         """Tells the others, or ends the job where one cannot run it, or too few answer."""
         try:
-            async with asyncio.timeout(SUBMIT_S):
-                refusals = await self._cluster.spread(job, self._copies - 1)
-        except TimeoutError:
-            text = f"too few of the other masters answered in {SUBMIT_S:g} s; the job was not begun"
-            self._cluster.withdraw(job, text)
-            raise P2PCrawlError(text) from None
+            refusals = await self._told(job)
+        except P2PCrawlError as error:
+            self._cluster.withdraw(job, str(error))
+            raise
         if refusals:
             self._cluster.withdraw(job, refusals[0])
             raise ConfigurationError(refusals[0])
+
+    async def _told(self, job: Job) -> list[str]:
+        """Tells the others; returns why some cannot run it. Raises P2PCrawlError where too few answer."""
+        try:
+            async with asyncio.timeout(SUBMIT_S):
+                return await self._cluster.spread(job, self._copies - 1)
+        except TimeoutError:
+            text = f"too few of the other masters answered in {SUBMIT_S:g} s; the job was not begun"
+            raise P2PCrawlError(text) from None
 
     async def _empty(self, job: Job, sinks: Sequence[SinkSpec]) -> None:
         """Takes out of these destinations what earlier jobs left there. It is done here and now, and by no other

@@ -27,6 +27,7 @@ from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.master.master import Master
 from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.master.neighbours.notes import Notes
+from p2pcrawl.master.queue_clearing import QueueClearing
 from p2pcrawl.master.service import Service
 from p2pcrawl.master.slaves.processes import RunHere
 from p2pcrawl.master.steering import Steering
@@ -51,6 +52,9 @@ from p2pcrawl.peer.figures.figure_questions import QUESTIONS, FigureQuestions
 from p2pcrawl.peer.figures.host_changes import SET_HOST, HostChanges
 from p2pcrawl.peer.news.events import Events
 from p2pcrawl.peer.news.member_notes import MemberNotes
+from p2pcrawl.peer.schedules.beginning import Beginning
+from p2pcrawl.peer.schedules.firing import Firing
+from p2pcrawl.peer.schedules.schedule_calls import ScheduleCalls
 from p2pcrawl.peer.watching.readiness import Readiness, reasons_of_disk, reasons_of_master
 from p2pcrawl.peer.watching.watch import Watch
 from p2pcrawl.private.presence import addresses_here
@@ -162,6 +166,10 @@ class Lead:
         self.acceptance = Acceptance(self.cluster, self.secrets, self._config.copies)
         self.steering = Steering(self.cluster, self.absences, self._credentials.identity)
         self.injection = Injection(self.cluster)
+        self.clearing = QueueClearing(self.cluster)
+        beginning = Beginning(self.cluster, self.acceptance, self.injection, self._seal)
+        self.schedules = ScheduleCalls(self.cluster, self.acceptance, beginning, self._seal)
+        self.firing = Firing(self.cluster, beginning)
         self.deletion = Deletion(self.cluster)
         self.dismissal = Dismissal(self.cluster, self.node, self.absences)
         self.questions = Questions(
@@ -251,6 +259,7 @@ class Lead:
         self.notes.start()
         self.steering.start()
         self.deletion.start()
+        self.firing.start()
         self.watch.start()
         self._member_notes.came(self.node.membership.me)
         self._close_ports()
@@ -275,6 +284,7 @@ class Lead:
             await self.cluster.part()
         await self.node.leave(handed_over=handed_over)
         await self.watch.close()
+        await self.firing.close()
         await self.notes.close()
         await self.steering.close()
         await self.deletion.close()
@@ -405,6 +415,8 @@ class Lead:
             return await self.parts.ask(what, arguments)
         if what in Watch.WORDS:
             return await self.watch.ask(what, arguments)
+        if what in ScheduleCalls.ASKED:
+            return self.schedules.ask(what, arguments)
         return await self.questions.ask(what, arguments)
 
     async def tell(self, what: str, arguments: dict[str, Any]) -> Any:
@@ -417,9 +429,17 @@ class Lead:
             return await self._of_peer(what, str(arguments.get("peer", "")))
         if what == SET_HOST:
             return await self.host_changes.change(arguments)
+        if what in ScheduleCalls.TOLD:
+            return await self.schedules.tell(what, arguments)
         job = self.questions.job_of(arguments)
         if what == "retry-here":
             return {"retried": await self.steering.retry_here(job, str(arguments.get("reason", "")))}
+        if what == "clear-here":
+            queue, again = str(arguments.get("queue", "")), flag_of(arguments, "restart")
+            return await self.clearing.here(job, queue, restart=again)
+        if what == "clear":
+            queue, again = str(arguments.get("queue", "")), flag_of(arguments, "restart")
+            return await self.clearing.clear(job, queue, restart=again)
         if what == "letters-here":
             return await self.letters.here(job)
         if what == RETRY and flag_of(arguments, "dead_letters"):

@@ -10,9 +10,9 @@ from pathlib import Path
 from pybloom_live import BloomFilter
 
 from p2pcrawl.frontier.database import schema
+from p2pcrawl.frontier.database.known import Key
 from p2pcrawl.frontier.database.tables import Layout
 from p2pcrawl.frontier.records.batch import NewLink
-from p2pcrawl.frontier.records.known import Key
 from p2pcrawl.frontier.records.seen import SeenFilter
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.model.crawl.fingerprint import halves

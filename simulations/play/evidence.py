@@ -60,6 +60,24 @@ class HostChange(NamedTuple):
     paused: bool
 
 
+class ScheduleKept(NamedTuple):
+    """The state of a schedule's runs in the end, by the word of one master."""
+
+    who: str
+    numbers: dict[int, int]
+    """The job that there must be, by the moment of the run."""
+    urls: list[str]
+    """The pages of each run."""
+    jobs: dict[int, str]
+    """The states of all jobs that are called as the schedule is."""
+    items: dict[int, Counter[str]]
+    """How often the results of each have each URL's item."""
+    outcomes: dict[int, tuple[str, int]]
+    """What its history says of each moment."""
+    fetched: Counter[str]
+    """How often each page was answered."""
+
+
 class Asked(NamedTuple):
     """A question or an order of a person, and what came of it."""
 
@@ -160,6 +178,8 @@ class Evidence:
     period_s: float = 0.0
     asked: list[Asked] = field(default_factory=list)
     """What people asked masters for, in the order of the answers."""
+    kept: list[ScheduleKept] = field(default_factory=list)
+    """What has become of the runs of a schedule, by the word of each master."""
     label: str = ""
     """Of the job that this is about; nothing: that of the run."""
     crawl: Crawl | None = None

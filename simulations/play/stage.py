@@ -31,7 +31,7 @@ from ..world.sinks import Place
 from ..world.slaves import SlaveMachine
 from ..world.web import Web
 from ..world.world import World
-from .evidence import Asked, HostChange, NotSettled
+from .evidence import Asked, HostChange, NotSettled, ScheduleKept
 from .healing import HOPELESS_S
 from .observer import Observer
 from .options import Options
@@ -84,6 +84,8 @@ class Stage:
         """What people asked masters for."""
         self.changes: list[HostChange] = []
         """What people have said of hosts, in its order."""
+        self.kept: list[ScheduleKept] = []
+        """What has become of the runs of a schedule."""
         self.figures: dict[str, Any] = {}
         """What the scenario has to tell of itself."""
         self._keepers = {machine.name for machine in machines}

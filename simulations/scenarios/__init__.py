@@ -14,6 +14,7 @@ from .deaths import (
     newcomers,
     power_loss,
     rolling,
+    scheduled,
     slaves_die,
     wiped,
 )
@@ -64,6 +65,7 @@ SCENARIOS: dict[str, Scenario] = {
     "inject": inject.SCENARIO,
     "clearing": clearing.SCENARIO,
     "living": living.SCENARIO,
+    "scheduled": scheduled.SCENARIO,
     "aimed": aimed.SCENARIO,
     "stores-away": away.AWAY,
     "blackout": away.BLACKOUT,

@@ -312,6 +312,7 @@ class Simulation:
             stage.changes, self._history.found, self._alarms.heard, seen.healing.ailments,
             seen.reckoning.tellings, seen.reckoning.destroyed(), seen.reckoning.losses.buckets,
             asked=stage.asked, rounds=Returner.rounds if self.plan.spider is Returner else 1, period_s=PERIOD_S,
+            kept=stage.kept,
         )  # fmt: skip
 
     def _found(self, stage: Stage, url: str, sink: Place) -> SinkFound:

@@ -235,3 +235,11 @@ def test_a_swarm_of_faults_is_drawn_from_the_seed() -> None:
     assert one.trace == again.trace != other.trace
     assert one.figures["faults"] == again.figures["faults"]
     assert not one.violations
+
+
+@pytest.mark.slow
+def test_schedule_has_one_job_for_each_minute_though_whoever_begins_them_is_killed() -> None:
+    report = run("scheduled", masters=3, pages=40, hosts=8)
+
+    assert not report.violations
+    assert len(report.figures["incidents"]) == 10

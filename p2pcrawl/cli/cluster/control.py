@@ -60,6 +60,23 @@ def run_delete(called: str, peer: str | None, token_file: Path | None, *, force:
     return 0
 
 
+def run_clear(
+    called: str, queue: str, peer: str | None, token_file: Path | None, *, restart: bool, as_json: bool
+) -> int:
+    """Clears a queue of a job, and tells how many pages that were."""
+    remote = Remote.find(peer, token_file)
+    answer = remote.post(job_path(remote.job(called), "clear"), {"queue": queue, "restart": restart})
+    if as_json:
+        show_json(answer)
+    else:
+        anew = f", {counted(answer['restarted'], 'entry', 'entries')} begun anew" if restart else ""
+        cleared = f"{counted(answer['cleared'], 'queued page')} dropped{anew}"
+        show(f"{cleared}: job {answer['job']} ({answer['name']}) is {answer['state']}")
+    if answer["missing"]:
+        _say(f"{', '.join(node[:8] for node in answer['missing'])} may have more when back: then clear it again")
+    return 0
+
+
 def run_set(called: str, changes: dict[str, str], peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
     """Changes settings of a job that runs, and tells what they were."""
     read_changes(changes)
@@ -81,7 +98,7 @@ def run_inject(
     """Puts URLs into a job, some thousand at once, and tells how many."""
     wanted = [checked_url(url) for url in urls]
     for file in files:
-        wanted += _urls_in(file)
+        wanted += urls_of_file(file)
     if not wanted:
         raise ConfigurationError("no URL was given: name some, or a file of them with -i")
     remote = Remote.find(peer, token_file)
@@ -103,7 +120,7 @@ def run_inject(
     return 0
 
 
-def _urls_in(file: Path) -> list[str]:
+def urls_of_file(file: Path) -> list[str]:
     """Reads the URLs of a file, one on each line."""
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")

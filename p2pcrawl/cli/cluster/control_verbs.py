@@ -143,7 +143,7 @@ def certificate(job: str, peer_api: str | None, token_file: Path | None, as_json
 
 
 @click.command()
-@click.argument("words", nargs=-1, metavar="JOB [URL]...")
+@click.argument("words", nargs=-1, metavar="JOB [URL|-]...")
 @click.option("--last", is_flag=True, help="The job that was submitted last, in place of JOB.")
 @click.option(
     "-i",
@@ -176,13 +176,15 @@ def inject(
     \b
     p2pcrawl inject news https://example.com/a https://example.com/b
     p2pcrawl inject --last -i urls.txt
-    grep shop links.txt | p2pcrawl inject 1234 -i -
+    grep shop links.txt | p2pcrawl inject 1234 -
     """
     called, urls = ("last", words) if last else (words[0] if words else "", words[1:])
     if not called:
         raise click.UsageError("Missing argument 'JOB'")
     from p2pcrawl.cli.cluster.control import run_inject
 
+    if "-" in urls:
+        urls, files = tuple(url for url in urls if url != "-"), (*files, Path("-"))
     return run_inject(called, urls, files, peer_api, token_file, as_json=as_json)
 
 
@@ -208,6 +210,36 @@ def delete_verb(
     from p2pcrawl.cli.cluster.control import run_delete
 
     return run_delete(job, peer_api, token_file, force=force, as_json=as_json)
+
+
+@click.command("clear")
+@options.job
+@click.option(
+    "--queue", type=click.Choice(["index", "detail", "all"]), required=True,
+    help="index: pages that lead to others; detail: those that they lead to, as a spider or board says.",
+)  # fmt: skip
+@click.option("--restart", is_flag=True, help="Visit the entries again, and what they lead to where it was cleared.")
+@options.peer
+@options.token
+@options.as_json
+@options.debug
+def clear_verb(
+    job: str, queue: str, restart: bool, peer_api: str | None, token_file: Path | None, as_json: bool, debug: bool
+) -> int:
+    """Drop what is queued of a job, and begin its entries anew if wanted.
+
+    It acts on all masters. What was queued is dropped with the reason `cleared`, which `why` tells of a URL; pages that
+    are being fetched end, and what they lead to is queued. A page that was cleared is queued again where it is found
+    again. With --restart that begins at once: the start URLs, and what was put into the job, are visited once more; a
+    finished job runs again.
+
+    \b
+    p2pcrawl clear news --queue index --restart
+    p2pcrawl clear 1234 --queue all
+    """
+    from p2pcrawl.cli.cluster.control import run_clear
+
+    return run_clear(job, queue, peer_api, token_file, restart=restart, as_json=as_json)
 
 
 @click.command("set")
@@ -242,4 +274,4 @@ def set_verb(
     return run_set(called, changes, peer_api, token_file, as_json=as_json)
 
 
-ALL: Final = (pause, resume, cancel, retry_verb, inject, set_verb, delete_verb, certificate)
+ALL: Final = (pause, resume, cancel, retry_verb, inject, clear_verb, set_verb, delete_verb, certificate)

@@ -59,7 +59,7 @@ def run_submit(
             raise ConfigurationError(local_refusal(path))
         open_local_sink(path, replace=True)
     sinks = [output for output in outputs if scheme_of(output.url)]
-    chosen, base = _chosen(target, scrapy)
+    chosen, base = chosen_crawl(target, scrapy)
     submission = submission_of(chosen, base, _settled(settings, files), arguments, sinks, label)
     remote = Remote.find(peer, token_file)
     job = int(remote.post("/v1/jobs", submission.plain())["job"])
@@ -118,7 +118,7 @@ def _glance(remote: Remote, job: int) -> dict[str, Any] | None:
     return status
 
 
-def _chosen(target: str, scrapy: Path | None) -> tuple[type[Spider] | str, Settings | RankedSettings]:
+def chosen_crawl(target: str, scrapy: Path | None) -> tuple[type[Spider] | str, Settings | RankedSettings]:
     """Returns what to crawl, and the settings that those typed go over."""
     if scrapy is None:
         return target, Settings()

@@ -29,17 +29,25 @@ from p2pcrawl.frontier.copies.account_rows import (
     write_accounts,
 )
 from p2pcrawl.frontier.copies.order_rows import ORDERS_TABLE, read_orders, write_orders
+from p2pcrawl.frontier.copies.schedule_rows import (
+    SCHEDULES_TABLE,
+    ScheduleRow,
+    read_schedules,
+    stored_task,
+    write_schedules,
+)
 from p2pcrawl.frontier.database import digest
 from p2pcrawl.frontier.database.digest import Range, Rows
 from p2pcrawl.frontier.database.integrity import Nonsense
+from p2pcrawl.frontier.database.known import Key
 from p2pcrawl.frontier.database.schema import MappedErrors, Transaction, open_database
 from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.database.tables import Layout, run_script
 from p2pcrawl.frontier.records.columns import named
-from p2pcrawl.frontier.records.known import Key
 from p2pcrawl.model.cluster.account import Account, AccountKey
 from p2pcrawl.model.cluster.epoch import Span
 from p2pcrawl.model.cluster.host_order import HostOrder
+from p2pcrawl.model.cluster.schedule import Schedule
 from p2pcrawl.model.crawl.fingerprint import halves, pack_halves
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.messages.peer_messages import CopyRow
@@ -75,8 +83,11 @@ _UPGRADES = {
     4: (WITHOUT_SLICES,),
     5: (ORDERS_TABLE,),
     6: SLICED,
+    7: (SCHEDULES_TABLE,),
 }
-LAYOUT = Layout("copies.db", 0x70327062, 7, lambda db: run_script(db, _TABLES, TABLE, ORDERS_TABLE), _UPGRADES)
+LAYOUT = Layout(
+    "copies.db", 0x70327062, 8, lambda db: run_script(db, _TABLES, TABLE, ORDERS_TABLE, SCHEDULES_TABLE), _UPGRADES
+)
 HELD = Rows("held", "stamp")
 _COLUMNS = "h.bucket, h.hi, h.lo, h.job, h.stamp, h.marks, b.row, b.items, b.data"
 _AFTER = struct.Struct(">qqqq")
@@ -336,6 +347,23 @@ class CopyStore:
         """Replaces those about these hosts."""
         with self._errors, self._transaction:
             write_orders(self._db, orders)
+
+    # -- schedules ----------------------------------------------------------------------------
+
+    def schedules(self) -> list[Schedule]:
+        """Returns all schedules that are known here."""
+        with self._errors:
+            return read_schedules(self._db)
+
+    def schedule_task(self, name: str) -> tuple[bytes, bytes]:
+        """Returns what a schedule does, and the secrets of that; nothing of one that is not known."""
+        with self._errors:
+            return stored_task(self._db, name)
+
+    def set_schedules(self, rows: Sequence[ScheduleRow]) -> None:
+        """Replaces those of these names; a row without a task leaves that as it is."""
+        with self._errors, self._transaction:
+            write_schedules(self._db, rows)
 
     # -- standings ----------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -121,6 +121,8 @@ class Batch:
     """(job, path, last item, position)"""
     left_out: list[LeftOutRow] = field(default_factory=list)
     wants: list[Want] = field(default_factory=list)
+    cleared: Collection[int] = ()
+    """The jobs of which records were cleared: links to these are news."""
     orders: Mapping[int, Order] = field(default_factory=dict)
 
     @property

@@ -8,13 +8,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 from p2pcrawl.frontier.database import digest
 from p2pcrawl.frontier.database.digest import RECORDS, Range
+from p2pcrawl.frontier.database.known import GENERATIONS, Key, numbers_of
 from p2pcrawl.frontier.database.schema import Transaction
 from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.database.tables import DROPPED_INDEX, FAILED_INDEX, RECORD_INDEX
 from p2pcrawl.frontier.records import tallies
 from p2pcrawl.frontier.records.columns import PARENT, PLACE, TOLD, named, place_of, travelling_row
 from p2pcrawl.frontier.records.item_table import ItemTable
-from p2pcrawl.frontier.records.known import GENERATIONS, Key, numbers_of
 from p2pcrawl.model.crawl.record import Order, Phase
 from p2pcrawl.wire.messages.peer_messages import Row
 

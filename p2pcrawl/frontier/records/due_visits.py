@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from p2pcrawl.core.bench.candidate import Candidate
+from p2pcrawl.frontier.database.known import numbers_of
 from p2pcrawl.frontier.database.schema import Transaction
 from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.records import tallies
 from p2pcrawl.frontier.records.batch import NewLink
 from p2pcrawl.frontier.records.candidates import queued
 from p2pcrawl.frontier.records.columns import PLACE, named, place_of
-from p2pcrawl.frontier.records.known import numbers_of
 from p2pcrawl.model.crawl.fingerprint import halves
 from p2pcrawl.model.crawl.record import VISIT_MAX, Order, Phase
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator
 
+from p2pcrawl.frontier.database.known import Key, numbers_of
 from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.records import tallies
 from p2pcrawl.frontier.records.batch import Batch, Committed, ItemRow, MovedRow
 from p2pcrawl.frontier.records.candidates import queued
 from p2pcrawl.frontier.records.columns import PLACE, STAMPED, named, place_of, stamp_in
 from p2pcrawl.frontier.records.item_table import ItemTable
-from p2pcrawl.frontier.records.known import Key, numbers_of
 from p2pcrawl.model.crawl.fingerprint import halves
 from p2pcrawl.model.crawl.record import VISIT_MAX, Phase
 from p2pcrawl.wire.messages.peer_messages import UNTOLD, Row

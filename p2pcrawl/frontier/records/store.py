@@ -15,10 +15,11 @@ from p2pcrawl.core.bench.candidate import Candidate, Want, rank_of
 from p2pcrawl.core.slices import Slice
 from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.frontier.database.integrity import stored_phase
+from p2pcrawl.frontier.database.known import Key, numbers_of
 from p2pcrawl.frontier.database.left_out_rows import make_left_out, write_left_out
 from p2pcrawl.frontier.database.schema import FolderLock, MappedErrors, Transaction, open_database
 from p2pcrawl.frontier.database.statements import insert_many, run_many
-from p2pcrawl.frontier.records import candidates, due_visits, merging, tallies
+from p2pcrawl.frontier.records import candidates, cleared, due_visits, merging, tallies
 from p2pcrawl.frontier.records import retried as aside
 from p2pcrawl.frontier.records.batch import Batch, Committed, NewLink
 from p2pcrawl.frontier.records.bucket_rows import Buckets
@@ -26,7 +27,6 @@ from p2pcrawl.frontier.records.columns import columns_of, host_columns, host_of_
 from p2pcrawl.frontier.records.due_visits import BegunVisits, DueVisit, Lateness
 from p2pcrawl.frontier.records.endings import write_endings
 from p2pcrawl.frontier.records.item_table import ITEM_BYTES_MAX, BroughtPage, DurablePage, ItemTable
-from p2pcrawl.frontier.records.known import Key, numbers_of
 from p2pcrawl.frontier.records.retried import NEVER_AGAIN, FailedAgain
 from p2pcrawl.frontier.records.seen import SeenFilter
 from p2pcrawl.frontier.records.statistic_rows import read_slices, write_slices
@@ -109,6 +109,7 @@ class Store:
             self._adopt(batch, result, now)
         if batch.links:
             self._discover(batch.links, batch, result, now)
+            self._find_cleared(batch, result)
         self._items.stage(batch.staged)
         if batch.endings or batch.items:
             write_endings(db, self._items, batch, result, now)
@@ -166,6 +167,12 @@ class Store:
         run_many(self._db, "INSERT INTO seen_young", seen)
         run_many(self._db, "INSERT INTO queue_young", queue)
         self._young += len(new)
+
+    def _find_cleared(self, batch: Batch, result: Committed) -> None:
+        """Queues again what was cleared and is linked to."""
+        keys = [(*halves(new.link.fingerprint), new.job) for new in batch.links if new.job in batch.cleared]
+        if keys:
+            result.fresh += cleared.take_up_found(self._db, keys, batch.tallies, batch.orders)
 
     def _adopt(self, batch: Batch, result: Committed, now: int) -> None:
         """Takes in records that come with their bucket: new here, or merged with what is here."""
@@ -386,6 +393,20 @@ class Store:
         """
         with self._errors:
             return aside.retry(self._db, job, orders, choice)
+
+    def clear(self, job: int, kinds: Collection[str]) -> cleared.Cleared:
+        """Puts aside, as dropped, some of the records of a job that are queued as one of these kinds and in nobody's
+        hands. Returns what that changes; where no record left its queue, that was all.
+        """
+        with self._errors:
+            return cleared.clear(self._db, job, kinds)
+
+    def restart(self, job: int, orders: Mapping[int, Order]) -> tuple[Counter[str], set[int]]:
+        """Begins a new visit of the entries of a job that are not queued, and of its spider's start. Returns what that
+        changes in the job's counters, and in which buckets.
+        """
+        with self._errors:
+            return cleared.restart(self._db, job, orders)
 
     def take_up_dropped(
         self, job: int, is_open: Callable[[str], bool], orders: Mapping[int, Order]

@@ -13,11 +13,13 @@ from p2pcrawl.core.accounts import joined_accounts
 from p2pcrawl.core.buckets.standings import Standing
 from p2pcrawl.core.hosts.politeness import HostNote
 from p2pcrawl.frontier.copies.copy_store import LAYOUT, CopyStore, Mark, NoteRow, SpoolRow
+from p2pcrawl.frontier.copies.schedule_rows import ScheduleRow
 from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.master.copies.copier import BYTES_MAX, ROWS_MAX
 from p2pcrawl.master.copies.looking import Looking
 from p2pcrawl.model.cluster.account import Account, AccountKey
 from p2pcrawl.model.cluster.host_order import HostOrder
+from p2pcrawl.model.cluster.schedule import Schedule
 from p2pcrawl.model.crawl.fingerprint import SIZE, halves, pack_halves
 from p2pcrawl.model.errors import LinkError, StorageError
 from p2pcrawl.overlay.tasks import end
@@ -55,6 +57,8 @@ class Holdings:
         """What is here of each bucket of which anything was ever known here, as it is on the disk."""
         self.orders: list[HostOrder] = []
         """What people had said of hosts, as it was on the disk when this was opened."""
+        self.schedules: list[Schedule] = []
+        """What was scheduled, as it was on the disk then."""
         self.accounts: dict[AccountKey, Account] = {}
         """What other masters have counted, as it is on the disk;"""
         self.slices: dict[AccountKey, Account] = {}
@@ -69,6 +73,7 @@ class Holdings:
             self.standings = await self._in_thread(self._store.standings)
             self._note_accounts(await self._in_thread(self._store.accounts))
             self.orders = await self._in_thread(self._store.orders)
+            self.schedules = await self._in_thread(self._store.schedules)
         except BaseException:
             self._thread.shutdown()
             raise
@@ -139,6 +144,14 @@ class Holdings:
     async def keep_orders(self, orders: Sequence[HostOrder]) -> None:
         """Keeps orders about hosts, durably when this returns."""
         await self._in_thread(self._store.set_orders, orders)
+
+    async def keep_schedules(self, rows: Sequence[ScheduleRow]) -> None:
+        """Keeps schedules, durably when this returns."""
+        await self._in_thread(self._store.set_schedules, rows)
+
+    async def schedule_task(self, name: str) -> tuple[bytes, bytes]:
+        """Returns what a schedule does, and the secrets of that."""
+        return await self._in_thread(self._store.schedule_task, name)
 
     async def mark(self, message: Delivered) -> Marked:
         """Takes in that a sink has the items of some copies."""

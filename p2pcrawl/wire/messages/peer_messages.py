@@ -30,6 +30,12 @@ from p2pcrawl.wire.messages.bounds import (
     Seconds,
     WireLink,
 )
+from p2pcrawl.wire.messages.schedule_messages import (
+    MirrorSchedule,
+    ScheduleMarks,
+    ScheduleMirrored,
+    SchedulesDiffering,
+)
 from p2pcrawl.wire.messages.slave_messages import Record, WireJob
 
 TUNED_MAX = 64
@@ -632,4 +638,8 @@ ClusterMessage = (
     | Elected
     | Delivered
     | Marked
+    | ScheduleMarks
+    | SchedulesDiffering
+    | MirrorSchedule
+    | ScheduleMirrored
 )

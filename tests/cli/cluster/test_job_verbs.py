@@ -91,6 +91,15 @@ def test_urls_of_a_file_are_put_into_a_finished_job_and_crawled(
     assert before <= pages(alone, finished)
 
 
+def test_queue_is_cleared_and_entries_are_begun_anew(alone: Cluster, finished: str) -> None:
+    result = alone.run("clear", finished, "--queue", "all", "--restart")
+    told = alone.told("clear", finished, "--queue", "index")
+
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("0 queued pages dropped, ") and "is running" in result.stdout
+    assert told["queue"] == "index" and told["restarted"] == 0
+
+
 def test_setting_is_changed_and_told_with_what_it_was(alone: Cluster, site: dict[str, Any]) -> None:
     alone.told("submit", site["start"], *ALLOWED, "-s", "DOWNLOAD_DELAY=30", "--name", "slow")
 
@@ -154,6 +163,9 @@ def test_host_is_changed_and_shown_and_given_back(alone: Cluster) -> None:
     [
         (["inject"], "Missing argument 'JOB'"),
         (["inject", "small"], "no URL was given"),
+        (["inject", "small", "-"], "no URL was given"),
+        (["clear", "small"], "Missing option '--queue'"),
+        (["clear", "small", "--queue", "both"], "'both' is not one of"),
         (["inject", "small", "example.com"], "did you mean https://example.com?"),
         (["inject", "small", "-i", "nothing.txt"], "cannot read nothing.txt"),
         (["set", "small"], "say what to change"),

@@ -12,7 +12,7 @@ import pytest
 from p2pcrawl import Client, P2PCrawlError
 from p2pcrawl.master.jobs.certificate import flaws
 from p2pcrawl.model.errors import NotNow, NotThere
-from tests.unit.peer.api.live import LiveCluster, live_cluster
+from tests.unit.peer.api.live import SCHEDULE, LiveCluster, live_cluster
 from tests.unit.peer.test_peer import PAGES
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
@@ -110,6 +110,28 @@ async def test_job_that_is_not_there_is_not_found(cluster: LiveCluster) -> None:
             await outside.job("no such").status()
         with pytest.raises(P2PCrawlError, match="no job is named"):
             await outside.job("").status()
+
+
+async def test_schedule_is_made_run_steered_and_removed(cluster: LiveCluster) -> None:
+    async with Client(cluster.one.api) as outside:
+        url = cluster.site.url(PAGES - 1)
+        crawl = await outside.add_schedule("each-year", "@yearly", url, zone="Europe/Berlin", overlap="allow")
+        feed = await outside.add_injection("feed", "@yearly", "each-year", [url])
+        job = await crawl.run()
+        fed = await feed.run()
+        end = await job.wait()
+        paused, resumed = await crawl.pause(), await crawl.resume()
+        known = {each["name"]: each["does"] for each in await outside.schedules() if each["name"] != SCHEDULE}
+        shown = await crawl.show()
+        removed = [(await each.remove())["state"] for each in (crawl, feed)]
+        with pytest.raises(NotThere, match="there is no schedule"):
+            await crawl.show()
+
+    assert (end["label"], end["pages"]) == ("each-year", 1) and fed.id == job.id
+    assert known == {"each-year": f"links {url}", "feed": "1 URL into each-year"}
+    assert (paused["state"], paused["next"], resumed["state"], len(resumed["next"])) == ("paused", [], "active", 3)
+    assert [(run["job"], run["by_hand"]) for run in shown["runs"]] == [(job.id, True)]
+    assert removed == ["removed", "removed"]
 
 
 def test_example_of_the_page_runs_as_it_stands(cluster: LiveCluster, capsys: pytest.CaptureFixture[str]) -> None:

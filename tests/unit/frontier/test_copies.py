@@ -208,6 +208,7 @@ def test_accounts_of_a_format_without_slices_are_kept(tmp_path: Path) -> None:
     account = Account(AccountKey(NodeId("a" * 40), "1" * 32, 7), 4, {"fetches": 30})
     CopyStore(tmp_path).close()
     with sqlite3.connect(tmp_path / LAYOUT.file) as db:
+        db.execute("DROP TABLE schedule")
         db.execute("DROP TABLE account")
         db.execute(WITHOUT_SLICES)
         row = (7, "a" * 40, "1" * 32, 4, msgspec.msgpack.encode(account.figures))
@@ -224,6 +225,7 @@ def test_accounts_of_a_format_without_slices_are_kept(tmp_path: Path) -> None:
 def test_standings_of_an_older_format_are_read_as_they_were_meant(tmp_path: Path) -> None:
     CopyStore(tmp_path).close()
     with sqlite3.connect(tmp_path / LAYOUT.file) as db:
+        db.execute("DROP TABLE schedule")
         db.execute("DROP TABLE host_order")
         db.execute("DROP TABLE account")
         db.execute("ALTER TABLE held DROP COLUMN marks")

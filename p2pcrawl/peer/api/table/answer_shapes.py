@@ -252,6 +252,19 @@ class RetriedJob(TypedDict):
     sinks: NotRequired[list[SentSink]]
 
 
+class ClearedJob(TypedDict):
+    """The number of pages that were dropped from a queue of a job, and of entries that are visited again."""
+
+    job: int
+    name: str
+    was: str
+    state: str
+    missing: list[str]
+    queue: str
+    cleared: int
+    restarted: int
+
+
 class ChangedJob(TypedDict):
     """The settings of a job that were changed, and what they were."""
 

@@ -9,6 +9,7 @@ import msgspec
 from p2pcrawl.peer.api.table.answer_shapes import (
     CertificateAnswer,
     ChangedJob,
+    ClearedJob,
     FedJob,
     IdentifiedJob,
     JobAnswer,
@@ -44,6 +45,13 @@ class RetryWish(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
     dead_letters: bool = False
     reason: Annotated[str, msgspec.Meta(max_length=40)] = ""
+
+
+class ClearWish(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """The queue to clear (index, detail or all), and whether the entries are visited again."""
+
+    queue: str
+    restart: bool = False
 
 
 class NewSettings(msgspec.Struct, forbid_unknown_fields=True):
@@ -123,6 +131,7 @@ OPERATIONS: Final = (
     _steering(
         "retry", "Visits the failed pages of a job once more, or sends its dead letters again", RetryWish, RetriedJob
     ),
+    _steering("clear", "Drops what is queued of a job, and begins its entries anew if wanted", ClearWish, ClearedJob),
     Operation(
         "changeJobSettings",
         "PATCH",

@@ -21,6 +21,8 @@ from tests.unit.peer.test_peer import Site, peer, site_of, spider
 T = TypeVar("T")
 LIMIT_S = 60.0
 
+SCHEDULE = "each-winter"
+
 
 @dataclass
 class LiveCluster:
@@ -64,6 +66,8 @@ async def _begin(live: LiveCluster, folder: Path) -> None:
     other = await live.one.submit(str(folder / "small.py"), name="resting")
     live.paused = other.id
     await other.pause()
+    crawl = {"name": "links", "urls": [live.site.url(0)]}
+    await live.one.tell("schedule-add", {"name": SCHEDULE, "cron": "@yearly", "crawl": crawl})
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import pytest
 
 from p2pcrawl.peer.api.table.every_operation import OPERATIONS
 from p2pcrawl.peer.api.table.operation import Operation
-from tests.unit.peer.api.live import LiveCluster, live_cluster
+from tests.unit.peer.api.live import SCHEDULE, LiveCluster, live_cluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
@@ -28,7 +28,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
 
 
 def called(live: LiveCluster, operation: Operation, api: str, token: str, **given: str) -> tuple[int, bytes]:
-    values = {"job": str(live.finished), "master": "nobody", "host": "127.0.0.8", "url": live.site.url(7), **given}
+    values = {"job": str(live.finished), "master": "nobody", "host": "127.0.0.8", "url": live.site.url(7)}
+    values |= {"schedule": SCHEDULE, **given}
     path, query = operation.path, []
     for each in operation.parameters:
         if f"{{{each.name}}}" in path:

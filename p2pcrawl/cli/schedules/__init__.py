@@ -1,0 +1,1 @@
+"""The verb ``schedule``: crawls on a calendar."""
