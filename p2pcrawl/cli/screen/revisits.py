@@ -1,4 +1,4 @@
-"""How far a job that visits pages again is, in words."""
+"""The words for how far a job is that visits pages again."""
 
 from __future__ import annotations
 

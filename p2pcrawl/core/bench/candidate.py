@@ -38,7 +38,7 @@ class Candidate:
     due: int = 0
     """When this visit was to be, in seconds since 1970; 0 for a first one."""
     past: bytes = b""
-    """What earlier visits learnt; see core.revisits.past."""
+    """What earlier visits learnt; see model.page_past."""
 
     @property
     def rank(self) -> Rank:

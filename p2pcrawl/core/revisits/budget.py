@@ -1,4 +1,4 @@
-"""How soon the pages of a host may be asked again: one after the other, so that no hour sees more than a budget.
+"""The budget of a host: its pages are asked again one after the other, so that no hour sees more than so many.
 
 Revisits of a host begin at a distance of each other, and of them a bounded number waits in its queue: what is overdue,
 because this master was down or the host was, comes back spread, in the order in which it was due, and never at once.
@@ -25,7 +25,7 @@ _KEPT: Final = 50_000
 
 
 @dataclass(slots=True)
-class _Standing:
+class _HostTurn:
     next_at: float
     """When the next visit may begin,"""
     tail_at: float
@@ -43,11 +43,11 @@ class HostBudget:
 
     per_hour: float = 0.0
     spacing_s: float = 0.05
-    _hosts: dict[int, _Standing] = field(default_factory=dict)
+    _hosts: dict[int, _HostTurn] = field(default_factory=dict)
 
     @property
     def ahead(self) -> int:
-        """How many visits of a host may be begun and not over."""
+        """The number of visits of a host that may be begun and not over."""
         return min(AHEAD, max(1, int(self.per_hour / AHEAD_PART))) if self.per_hour else AHEAD
 
     @property
@@ -68,7 +68,7 @@ class HostBudget:
         if standing is None:
             self._tidy(now)
             first_at = now + self.distance_s if self.per_hour else now
-            standing = self._hosts[host] = _Standing(first_at, first_at)
+            standing = self._hosts[host] = _HostTurn(first_at, first_at)
         if now >= standing.next_at and standing.open < self.ahead:
             standing.open += 1
             standing.next_at = now + self.distance_s

@@ -15,10 +15,10 @@ from enum import Enum, auto
 from math import log
 from typing import Final
 
-from p2pcrawl.core.revisits.past import ADAPTIVE, Past
 from p2pcrawl.model.crawl.record import VISIT_MAX
 from p2pcrawl.model.crawl.request import Kind
 from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.page_past import ADAPTIVE, PagePast
 
 MEMORY: Final = 0.85
 """What each visit leaves of the weight of those before it: some seven visits count."""
@@ -28,7 +28,7 @@ NEVER: Final = 0
 
 
 class Came(Enum):
-    """What a visit came to."""
+    """The result of a visit."""
 
     CHANGED = auto()
     """Its page was had, and says something else than before, or was had for the first time."""
@@ -60,11 +60,11 @@ class Periods:
             settings.revisit_rounds,
         )
 
-    def rule(self, kind: str, past: Past) -> int:
+    def rule(self, kind: str, past: PagePast) -> int:
         """Returns the period by which a page is asked again, before anything is known of it."""
         return past.own or (self.detail if kind == Kind.DETAIL else self.index)
 
-    def after(self, kind: str, past: Past, came: Came, visit: int, now: int) -> tuple[Past, int]:
+    def after(self, kind: str, past: PagePast, came: Came, visit: int, now: int) -> tuple[PagePast, int]:
         """Returns what is remembered of a page behind a visit, and when it is due again, in seconds since 1970, or 0:
         never. ``visit``: the number of the one that has ended, from 0.
         """
@@ -74,7 +74,7 @@ class Periods:
             return past, NEVER
         return past, now + max(1, past.period)
 
-    def _learnt(self, past: Past, rule: int, came: Came, visit: int, now: int) -> Past:
+    def _learnt(self, past: PagePast, rule: int, came: Came, visit: int, now: int) -> PagePast:
         if came is Came.IN_VAIN:
             return replace(past, period=past.period or self._first(rule))
         if came is Came.GONE:
@@ -96,7 +96,7 @@ class Periods:
     def _first(self, rule: int) -> int:
         return self.least if rule == ADAPTIVE else rule
 
-    def _adapted(self, past: Past) -> int:
+    def _adapted(self, past: PagePast) -> int:
         rate = -log((past.visits - past.changes + 0.5) / (past.visits + 0.5)) * past.visits / past.seconds
         wanted = _HALF / rate if rate > 0 else float(self.greatest)
         wanted = min(wanted, GROWTH * max(past.period, self.least))

@@ -34,7 +34,7 @@ class DueVisit(NamedTuple):
 
 
 class Lateness(NamedTuple):
-    """How far a job is behind its periods."""
+    """The distance at which a job is behind its periods."""
 
     overdue: int
     """Pages whose time has come, and whose visit is not over,"""
@@ -44,14 +44,14 @@ class Lateness(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BegunVisits:
-    """What came of beginning visits."""
+    """The visits that were begun."""
 
     changes: Counter[str] = field(default_factory=Counter)
     """In the counters of the job."""
     candidates: Sequence[Candidate] = ()
 
 
-def due(db: sqlite3.Connection, job: int, now: int, limit: int) -> list[DueVisit]:
+def due_now(db: sqlite3.Connection, job: int, now: int, limit: int) -> list[DueVisit]:
     """Returns the next visits of a job whose turn has come, in order."""
     found = db.execute(
         "SELECT id, host, bucket FROM record WHERE job = ? AND turn > 0 AND turn <= ? ORDER BY turn LIMIT ?",

@@ -8,6 +8,7 @@ of the winner are here already or will come.
 from __future__ import annotations
 
 import sqlite3
+from typing import Any
 
 from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.records import tallies
@@ -32,30 +33,11 @@ _NEXT = (
 def write_endings(db: sqlite3.Connection, items: ItemTable, batch: Batch, result: Committed, now: int) -> None:
     """Writes ``batch.endings`` and ``batch.items``."""
     endings = batch.endings
-    rows = [
-        (
-            e.candidate.record,
-            e.candidate.visit,
-            int(e.phase),
-            e.attempts,
-            e.losses,
-            e.status,
-            e.reason,
-            e.size,
-            now,
-            e.digest or None,
-            e.due,
-            e.past or None,
-            e.page_type,
-            int(e.keeps),
-        )
-        for e in endings
-    ]
     found = run_many(
         db,
         "WITH e (id, visit, phase, attempts, losses, status, reason, size, ended, digest, due, past,"
         " page_type, keeps) AS (",
-        rows,
+        [_columns_of(e, now) for e in endings],
         ") UPDATE record SET phase = e.phase, attempts = max(record.attempts, e.attempts),"
         " losses = max(record.losses, e.losses), status = e.status, reason = e.reason, size = e.size,"
         f" ended = e.ended, digest = e.digest, {_NEXT} FROM e WHERE record.id = e.id"
@@ -73,6 +55,13 @@ def write_endings(db: sqlite3.Connection, items: ItemTable, batch: Batch, result
     _write_items(items, batch, over, result)
     visited = [e for e in endings if e.candidate.visit and (e.keeps or e.phase is Phase.QUEUED)]
     result.kept.update(items.kept([e.candidate.record for e in visited]))
+
+
+def _columns_of(e: Ending, now: int) -> tuple[Any, ...]:
+    """Returns what is written of the end of a visit, in the order of the statement."""
+    state = e.candidate.record, e.candidate.visit, int(e.phase), e.attempts, e.losses
+    answer = e.status, e.reason, e.size, now, e.digest or None
+    return (*state, *answer, e.due, e.past or None, e.page_type, int(e.keeps))
 
 
 def _write_troubles(db: sqlite3.Connection, endings: list[Ending], now: int) -> None:

@@ -108,8 +108,7 @@ class Store:
         self._items.stage(batch.staged)
         if batch.endings or batch.items:
             write_endings(db, self._items, batch, result, now)
-        if again := [candidate.record for candidate in result.fresh if candidate.visit]:
-            result.kept.update(self._items.kept(again))
+        result.kept.update(self._items.kept([candidate.record for candidate in result.fresh if candidate.visit]))
         self._items.unstage(batch.unstage)
         if batch.leases:
             run_many(db, "INSERT OR REPLACE INTO lease (record, job, lease, attempt)", batch.leases)
@@ -130,14 +129,18 @@ class Store:
             db.execute("UPDATE job SET spec = ? WHERE id = ?", (spec, job))
         for job, (state, reason) in batch.states.items():
             db.execute("UPDATE job SET state = ?, reason = ? WHERE id = ?", (state, reason, job))
-        for job, path, last, position in batch.delivered:
-            sink = db.execute(
+        self._deliver(batch.delivered)
+        result.last_item = self._items.last if self._items.last > last_item else 0
+
+    def _deliver(self, delivered: Sequence[tuple[int, str, int, str]]) -> None:
+        """Takes note of how far sinks have come."""
+        for job, path, last, position in delivered:
+            sink = self._db.execute(
                 "UPDATE sink SET delivered = ?, position = ? WHERE job = ? AND path = ? RETURNING place",
                 (last, position, job, path),
             ).fetchone()
             if sink is not None and sink[0] is not None:
                 self._items.passed(job, sink[0], last)
-        result.last_item = self._items.last if self._items.last > last_item else 0
 
     def _discover(self, links: Sequence[NewLink], batch: Batch, result: Committed, now: int) -> None:
         """Makes new links records, and queues them."""
@@ -381,7 +384,7 @@ class Store:
     def due_visits(self, job: int, now: int, limit: int) -> list[DueVisit]:
         """Returns the next pages of a job that are to be visited again by ``now``, in seconds since 1970."""
         with self._errors:
-            return due_visits.due(self._db, job, now, limit)
+            return due_visits.due_now(self._db, job, now, limit)
 
     def begin_visits(
         self, job: int, records: Collection[int], put_off: Sequence[tuple[int, int]], orders: Mapping[int, Order]

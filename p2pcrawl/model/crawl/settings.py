@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from enum import StrEnum
@@ -511,10 +511,8 @@ def _read(name: str, value: Any) -> Any:
                 f"setting {name.upper()} is true, false, or names, addresses and networks with commas between them: "
                 f"{error}"
             ) from error
-    if name == "httpcache_policy" and value is not None:
-        return cache_policy_named(value)
-    if name in ("revisit_index", "revisit_detail"):
-        return revisit_period(value, f"setting {name.upper()}")
+    if name in _READ_WHOLLY:
+        return _READ_WHOLLY[name](value)
     if name in _READ_FIRST:
         value = _READ_FIRST[name](value)
     optional = get_origin(wanted) in (Union, UnionType)
@@ -541,6 +539,12 @@ def _read(name: str, value: Any) -> Any:
         raise ConfigurationError(f"setting {name.upper()} needs a value of type {kind}, not {value!r}") from error
 
 
+_READ_WHOLLY: dict[str, Callable[[Any], Any]] = {
+    "httpcache_policy": lambda value: CachePolicy.DUMMY if value is None else cache_policy_named(value),
+    "revisit_index": lambda value: revisit_period(value, "setting REVISIT_INDEX"),
+    "revisit_detail": lambda value: revisit_period(value, "setting REVISIT_DETAIL"),
+}
+"""What reads those that are of no plain type."""
 _READ_FIRST = {"feed_export_fields": names_by_name, "user_agents": weighted}
 """What makes the plain form of what has several."""
 _TYPES: dict[str, Any] = get_type_hints(Settings)

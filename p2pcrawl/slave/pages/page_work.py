@@ -46,7 +46,7 @@ from p2pcrawl.slave.pages.page_ends import (
 from p2pcrawl.slave.pages.requeue_end import RequeueEnds
 from p2pcrawl.slave.pages.traces import sendable
 from p2pcrawl.slave.pages.travel import request_of
-from p2pcrawl.slave.revisits.visit import Visit, visit_of
+from p2pcrawl.slave.revisits.visit import Visit, visit_for
 from p2pcrawl.spiders.failure import PageFailure
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.loading.trial import error_line
@@ -95,7 +95,7 @@ class PageWork:
         """
         try:
             request = request_of(harvest.task, self._settings.referrer_policy)
-            visit = visit_of(harvest.task, request, self._settings) if harvest.errand is None else None
+            visit = visit_for(harvest.task, request, self._settings) if harvest.errand is None else None
         except ConfigurationError as error:
             return Outcome(Phase.DROPPED, Drop.INVALID, str(error))
         if visit is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from p2pcrawl.core.revisits.past import ADAPTIVE, Past
 from p2pcrawl.fetch.components.status import StatusError
 from p2pcrawl.model.choosing.revisit_period import revisit_period
 from p2pcrawl.model.crawl.record import Phase
@@ -14,6 +13,7 @@ from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.http.headers import Headers
 from p2pcrawl.model.outcome import NoPage
+from p2pcrawl.model.page_past import ADAPTIVE, PagePast
 from p2pcrawl.slave.revisits.content_digest import content_digest
 from p2pcrawl.spiders.page.response import Response
 from p2pcrawl.wire.messages.past_form import packed_past, past_in
@@ -31,7 +31,7 @@ class Visit:
     def __init__(self, task: Task, request: Request, settings: Settings) -> None:
         self._number = task.visit
         self._past = past_in(task.past)
-        self._learnt: Past | None = None
+        self._learnt: PagePast | None = None
         self._conditional = False
         if META in request.meta:
             self._past = replace(self._past, own=_own_period(request.meta[META], settings))
@@ -94,7 +94,7 @@ class Visit:
         return False
 
 
-def visit_of(task: Task, request: Request, settings: Settings) -> Visit | None:
+def visit_for(task: Task, request: Request, settings: Settings) -> Visit | None:
     """Returns the visit that a task is; None in a crawl that never asks for a page again."""
     if not (task.visit or settings.revisit_index or settings.revisit_detail or META in request.meta):
         return None
@@ -112,7 +112,7 @@ def _own_period(value: Any, settings: Settings) -> int:
     return round(seconds)
 
 
-def _with_validators(past: Past, headers: Headers | Any, *, kept: bool = False) -> Past:
+def _with_validators(past: PagePast, headers: Headers | Any, *, kept: bool = False) -> PagePast:
     etag, modified = headers.get("ETag") or "", headers.get("Last-Modified") or ""
     if kept:
         etag, modified = etag or past.etag, modified or past.modified

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from p2pcrawl.core.revisits.past import PAST_MAX
 from p2pcrawl.model.choosing.setting_bounds import SECONDS_MAX
 from p2pcrawl.model.crawl import page_link
 from p2pcrawl.model.crawl.record import PAGE_TYPE_MAX
+from p2pcrawl.model.page_past import PAST_MAX
 
 Fingerprint = Annotated[bytes, Meta(min_length=16, max_length=16)]
 Number = Annotated[int, Meta(ge=-(1 << 62), le=1 << 62)]
@@ -22,7 +22,7 @@ BucketNumber = Annotated[int, Meta(ge=0, lt=4096)]
 Seconds = Annotated[float, Meta(ge=0.0, le=SECONDS_MAX)]
 PhaseNumber = Annotated[int, Meta(ge=0, le=3)]
 """A model.record.Phase."""
-Past = Annotated[bytes, Meta(max_length=PAST_MAX)]
+PackedPast = Annotated[bytes, Meta(max_length=PAST_MAX)]
 """What earlier visits of a page learnt, packed."""
 PageType = Annotated[str, Meta(max_length=PAGE_TYPE_MAX)]
 """What a page was taken for, and by which rule, such as ``article:pattern``."""

@@ -6,15 +6,15 @@ import dataclasses
 
 import msgspec
 
-from p2pcrawl.core.revisits.past import PAST_MAX, VALIDATOR_MAX, Past
+from p2pcrawl.model.page_past import PAST_MAX, VALIDATOR_MAX, PagePast
 
 _encode = msgspec.msgpack.Encoder().encode
-_FIELDS = dataclasses.fields(Past)
+_FIELDS = dataclasses.fields(PagePast)
 _decode = msgspec.msgpack.Decoder(tuple[str, str, bytes, int, int, int, float, float, float, int]).decode
-_NONE = Past()
+_NONE = PagePast()
 
 
-def packed_past(past: Past) -> bytes:
+def packed_past(past: PagePast) -> bytes:
     """Packs it; b"" for one that says nothing."""
     if past == _NONE:
         return b""
@@ -24,11 +24,11 @@ def packed_past(past: Past) -> bytes:
     return packed if len(packed) <= PAST_MAX else _encode(("", "", *rest))
 
 
-def past_in(packed: bytes) -> Past:
+def past_in(packed: bytes) -> PagePast:
     """Reads what :func:`packed_past` returned; of anything else nothing is known."""
     if not packed:
         return _NONE
     try:
-        return Past(*_decode(packed))
+        return PagePast(*_decode(packed))
     except (msgspec.MsgspecError, ValueError):
         return _NONE

@@ -24,8 +24,8 @@ from p2pcrawl.wire.messages.bounds import (
     HostHash,
     Number,
     OpenedHosts,
+    PackedPast,
     PageType,
-    Past,
     PhaseNumber,
     Seconds,
     WireLink,
@@ -196,7 +196,7 @@ class Row(Record):
     """When it is to be visited again, in seconds since 1970; 0: never."""
     told: Annotated[int, Meta(ge=UNTOLD, le=VISIT_MAX)] = UNTOLD
     """The visit that its items are of."""
-    past: Past = b""
+    past: PackedPast = b""
     page_type: PageType = ""
 
     @property

@@ -18,8 +18,8 @@ from p2pcrawl.wire.messages.bounds import (
     Endpoints,
     Number,
     OpenedHosts,
+    PackedPast,
     PageType,
-    Past,
     PhaseNumber,
     Seconds,
     StatsNews,
@@ -67,7 +67,7 @@ class Task(Record):
     """What its host is left alone for after each answer: for fetches in the middle of its callback."""
     visit: Count = 0
     """0 for the first."""
-    past: Past = b""
+    past: PackedPast = b""
     """What the visits before learnt."""
 
 
@@ -142,7 +142,7 @@ class Outcome(Struct, array_like=True):
     """The kind of the statement by which the site forbids what the page was fetched for nevertheless."""
     unasked: bool = False
     """The answer is from a cache alone, and cost the host nothing."""
-    past: Past = b""
+    past: PackedPast = b""
     """What the next visit is to know; empty if this one taught nothing."""
     page_type: PageType = ""
 

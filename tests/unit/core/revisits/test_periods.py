@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 import pytest
 
-from p2pcrawl.core.revisits.past import ADAPTIVE, Past
 from p2pcrawl.core.revisits.periods import Came, Periods
 from p2pcrawl.model.crawl.record import VISIT_MAX
+from p2pcrawl.model.page_past import ADAPTIVE, PagePast
 
 NOW = 1_800_000_000
 DAY_S = 86_400
@@ -19,7 +20,7 @@ def periods(index: int = 600, detail: int = 0, rounds: int = 0) -> Periods:
 
 
 def test_page_without_a_period_is_never_due_again() -> None:
-    _, due = periods().after("detail", Past(), Came.CHANGED, 0, NOW)
+    _, due = periods().after("detail", PagePast(), Came.CHANGED, 0, NOW)
 
     assert due == 0
 
@@ -32,19 +33,19 @@ def test_kinds_have_periods_of_their_own_and_a_request_has_the_last_word() -> No
     assert dues == [NOW + 600, NOW + 3600, NOW + 60, NOW + 300]
 
 
-KINDS = [("index", Past()), ("detail", Past()), ("detail", Past(own=60)), ("index", Past(own=ADAPTIVE))]
+KINDS = [("index", PagePast()), ("detail", PagePast()), ("detail", PagePast(own=60)), ("index", PagePast(own=ADAPTIVE))]
 
 
 @pytest.mark.parametrize("came", list(Came))
 def test_page_with_a_period_is_due_again_whatever_became_of_its_visit(came: Came) -> None:
-    _, due = periods().after("index", Past(asked=NOW - 600, period=600), came, 1, NOW)
+    _, due = periods().after("index", PagePast(asked=NOW - 600, period=600), came, 1, NOW)
 
     assert due == NOW + (30 * DAY_S if came is Came.GONE else 600)
 
 
 def test_page_that_is_back_has_its_period_again() -> None:
     rules = periods()
-    gone, _ = rules.after("index", Past(asked=NOW - 600, period=600), Came.GONE, 1, NOW)
+    gone, _ = rules.after("index", PagePast(asked=NOW - 600, period=600), Came.GONE, 1, NOW)
 
     back, due = rules.after("index", gone, Came.CHANGED, 2, NOW + DAY_S)
 
@@ -55,19 +56,19 @@ def test_page_that_is_back_has_its_period_again() -> None:
 def test_last_round_leaves_nothing_due() -> None:
     rules = periods(rounds=3)
 
-    dues = [rules.after("index", Past(), Came.CHANGED, visit, NOW)[1] for visit in range(4)]
+    dues = [rules.after("index", PagePast(), Came.CHANGED, visit, NOW)[1] for visit in range(4)]
 
     assert [due > 0 for due in dues] == [True, True, False, False]
 
 
 def test_page_that_was_visited_as_often_as_can_be_counted_is_not_visited_again() -> None:
-    assert periods().after("index", Past(), Came.CHANGED, VISIT_MAX, NOW)[1] == 0
+    assert periods().after("index", PagePast(), Came.CHANGED, VISIT_MAX, NOW)[1] == 0
 
 
 def test_clock_that_was_set_back_teaches_nothing_and_makes_nothing_late() -> None:
     rules = periods(index=ADAPTIVE)
 
-    past, due = rules.after("index", Past(asked=NOW + DAY_S, period=600), Came.UNCHANGED, 1, NOW)
+    past, due = rules.after("index", PagePast(asked=NOW + DAY_S, period=600), Came.UNCHANGED, 1, NOW)
 
     assert NOW < due <= NOW + 30 * DAY_S
     assert past.visits == 0
@@ -75,7 +76,7 @@ def test_clock_that_was_set_back_teaches_nothing_and_makes_nothing_late() -> Non
 
 def lived(every_s: float, days: float, seed: int = 1) -> list[int]:
     """Visits a page that changes by chance, so often on average; returns its periods."""
-    rules, past, now, dice, found = periods(index=ADAPTIVE), Past(), NOW, Random(seed), []
+    rules, past, now, dice, found = periods(index=ADAPTIVE), PagePast(), NOW, Random(seed), []
     changes_at, visit = now + dice.expovariate(1 / every_s), 0
     while now < NOW + days * DAY_S:
         came = Came.CHANGED if now >= changes_at or not visit else Came.UNCHANGED
@@ -99,7 +100,7 @@ def test_adaptive_period_settles_near_the_rate_at_which_a_page_changes(every_s: 
 def test_page_that_never_changes_is_asked_less_and_less_up_to_the_longest_period() -> None:
     found = lived(1e12, 400)
 
-    assert all(later <= 2 * earlier for earlier, later in zip(found, found[1:], strict=False))
+    assert all(later <= 2 * earlier for earlier, later in pairwise(found))
     assert found[-1] == 30 * DAY_S
 
 
@@ -108,7 +109,7 @@ def test_page_that_always_changes_is_asked_at_the_shortest_period() -> None:
 
 
 def test_visit_in_vain_changes_nothing_of_what_is_known() -> None:
-    before = Past("e", "m", b"d", ADAPTIVE, NOW - 900, 900, 3.0, 1.0, 2_000.0)
+    before = PagePast("e", "m", b"d", ADAPTIVE, NOW - 900, 900, 3.0, 1.0, 2_000.0)
 
     after, due = periods().after("index", before, Came.IN_VAIN, 4, NOW)
 

@@ -1,4 +1,4 @@
-"""What the visits of a page so far have learnt, and the next one is to know."""
+"""The past of a page: what its visits so far have learnt, and the next one is to know."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ADAPTIVE = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PagePast:
     """The memory of a page that is visited again.
 
     ``visits``, ``changes`` and ``seconds`` weigh the visits since the first: of each, what is earlier counts less.
