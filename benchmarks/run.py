@@ -17,6 +17,7 @@ MEASURES = {
     "politeness": "delays, Crawl-delay and Retry-After as the server saw them",
     "proxies": "a pool of 200 proxies of all kinds beside its good ones alone: pages per minute",
     "frontier_memory": "5 million queued URLs: memory and rate",
+    "due": "1 and 10 million known pages: the cost of finding what is due, per second",
     "speed": "pages/s and CPU beside Scrapy and a bare loop",
     "partition": "ten masters in network namespaces, cut in halves and healed (needs root)",
     "cluster": "one job over 5 masters: every page once, each by its owner; pages/s beside 1 master",

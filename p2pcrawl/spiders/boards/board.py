@@ -71,6 +71,20 @@ class Speed(Struct, forbid_unknown_fields=True, frozen=True):
     autothrottle: bool = False
 
 
+class Revisit(Struct, forbid_unknown_fields=True, frozen=True):
+    """The periods after which pages are asked again: seconds, ``adaptive``, or 0 for never."""
+
+    navigation: Seconds | Literal["adaptive"] = 0.0
+    articles: Seconds | Literal["adaptive"] = 0.0
+    min: Annotated[float, Meta(gt=0)] | None = None
+    """The shortest adaptive period; what is not said is as the settings have it."""
+    max: Annotated[float, Meta(gt=0)] | None = None
+    host_budget: Count = 0
+    """Visits of known pages per host and hour; 0: any."""
+    rounds: Count = 0
+    """How often each page is visited at all; 0: for ever."""
+
+
 class Board(Struct, forbid_unknown_fields=True, frozen=True):
     """A whole board."""
 
@@ -94,5 +108,6 @@ class Board(Struct, forbid_unknown_fields=True, frozen=True):
     """By name; a text is a CSS selector, or an XPath where it begins with ``/``, ``./`` or ``(``."""
     limits: Limits = Limits()
     speed: Speed = Speed()
+    revisit: Revisit = Revisit()
     settings: dict[str, Any] = field(default_factory=dict)
     """Any others, by their names."""

@@ -141,6 +141,8 @@ def _check(board: Board) -> None:
     for name, field in board.fields.items():
         _check_field(["fields", name], as_field(field))
     _tried(["jumps"], lambda: Jumps(board.jumps))
+    periods = {name: value for name, value in board_settings(board).items() if name.startswith("REVISIT_")}
+    _tried(["revisit"], lambda: Settings().updated(periods))
     for name, value in board.settings.items():
         _tried(["settings", name], lambda name=name: check_typed([name], "the board"))
         _tried(["settings", name], lambda name=name, value=value: Settings().updated({name: value}))
@@ -194,6 +196,12 @@ def board_settings(board: Board) -> dict[str, Any]:
         "CONCURRENT_REQUESTS_PER_DOMAIN": board.speed.per_host,
         "CONCURRENT_REQUESTS": board.speed.requests,
         "AUTOTHROTTLE_ENABLED": board.speed.autothrottle,
+        "REVISIT_INDEX": board.revisit.navigation,
+        "REVISIT_DETAIL": board.revisit.articles,
+        "REVISIT_MIN": board.revisit.min,
+        "REVISIT_MAX": board.revisit.max,
+        "REVISIT_HOST_BUDGET": board.revisit.host_budget,
+        "REVISIT_ROUNDS": board.revisit.rounds,
         "FEEDS": _feeds(board.output),
     }
     return {name: value for name, value in said.items() if value} | _zero_delay(board) | board.settings
