@@ -26,6 +26,7 @@ from .work import (
     robots,
     statements,
     told,
+    visits,
 )
 
 CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {
@@ -38,6 +39,7 @@ CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "delivered": delivered.check,
     "deleted": deleted.check,
     "fetches": fetches.check,
+    "visits": visits.check,
     "politeness": politeness.check,
     "robots": robots.check,
     "conservation": conservation.check,

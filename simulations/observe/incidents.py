@@ -73,14 +73,16 @@ class Incident:
         return self.what == LEAVE and self.heirs
 
 
-def excused(incidents: Iterable[Incident], visits: Iterable[Visit]) -> Counter[str]:
-    """Counts how many more fetches than one each URL may have had."""
+def excused(incidents: Iterable[Incident], visits: Iterable[Visit], *, again: bool = False) -> Counter[str]:
+    """Counts how many more fetches than one each URL may have had. ``again``: pages are visited several times, so that
+    one which was through may have been in hand.
+    """
     allowance: Counter[str] = Counter()
     by_url: dict[str, list[Visit]] = {}
     for visit in visits:
         by_url.setdefault(visit.url, []).append(visit)
     for incident in incidents:
         for url, those in by_url.items():
-            if print_of(url) not in incident.through and any(incident.covers(visit) for visit in those):
+            if (again or print_of(url) not in incident.through) and any(incident.covers(visit) for visit in those):
                 allowance[url] += 1
     return allowance

@@ -155,6 +155,9 @@ class Evidence:
     bucket_of: Mapping[Print, int] = field(default_factory=dict)
     """Of all pages of the web."""
 
+    rounds: int = 1
+    """How often each page is to be visited, and after how many seconds again."""
+    period_s: float = 0.0
     asked: list[Asked] = field(default_factory=list)
     """What people asked masters for, in the order of the answers."""
     label: str = ""

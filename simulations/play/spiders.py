@@ -128,7 +128,19 @@ class Beginner(Walker):
         yield Request(next(iter(self.start_urls)))
 
 
-THOROUGH: frozenset[type[Spider]] = frozenset({Walker, Thinker, Latecomer, Beginner})
+PERIOD_S = 45.0
+"""After which a page is due again."""
+
+
+class Returner(Walker):
+    """Visits each page several times, and comes to its end with the last round."""
+
+    name = "returner"
+    rounds = 3
+    custom_settings: Mapping[str, Any] | None = {"REVISIT_INDEX": PERIOD_S, "REVISIT_ROUNDS": rounds}
+
+
+THOROUGH: frozenset[type[Spider]] = frozenset({Walker, Thinker, Latecomer, Beginner, Returner})
 """Those that get everywhere and take one item from each page: what they left undone is somebody's fault."""
 OF_EACH_PAGE: frozenset[type[Spider]] = THOROUGH | {Collector}
 """Those that take one item from each page, now or when its files are had."""

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from ..play.scenario import Scenario
 from . import aimed, steady, swarm
-from .deaths import alone, churn, clearing, inject, massacre, newcomers, power_loss, rolling, slaves_die, wiped
+from .deaths import (
+    alone,
+    churn,
+    clearing,
+    inject,
+    living,
+    massacre,
+    newcomers,
+    power_loss,
+    rolling,
+    slaves_die,
+    wiped,
+)
 from .losses import away, drawn, lost, set_back
 from .network import flapping, hostile_bytes, lossy, majority, one_way, partition
 from .strain import (
@@ -51,6 +63,7 @@ SCENARIOS: dict[str, Scenario] = {
     "sink-away": sink_away.SCENARIO,
     "inject": inject.SCENARIO,
     "clearing": clearing.SCENARIO,
+    "living": living.SCENARIO,
     "aimed": aimed.SCENARIO,
     "stores-away": away.AWAY,
     "blackout": away.BLACKOUT,

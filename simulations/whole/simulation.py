@@ -39,7 +39,7 @@ from ..play.eyewitness import Eyewitness
 from ..play.faults import Fault
 from ..play.options import Options
 from ..play.series import Sampler
-from ..play.spiders import OF_EACH_PAGE, THOROUGH
+from ..play.spiders import OF_EACH_PAGE, PERIOD_S, THOROUGH, Returner
 from ..play.stage import Stage
 from ..record.history import History
 from ..world.disks import place_for_disks
@@ -311,7 +311,7 @@ class Simulation:
             seen.ledgers, stage.injections, frozenset(stage.asides), self._remains, frozenset(stage.forgotten),
             stage.changes, self._history.found, self._alarms.heard, seen.healing.ailments,
             seen.reckoning.tellings, seen.reckoning.destroyed(), seen.reckoning.losses.buckets,
-            asked=stage.asked,
+            asked=stage.asked, rounds=Returner.rounds if self.plan.spider is Returner else 1, period_s=PERIOD_S,
         )  # fmt: skip
 
     def _found(self, stage: Stage, url: str, sink: Place) -> SinkFound:

@@ -64,7 +64,7 @@ class SimFetcher:
         loop, life = self._loop, current_life()
         if (there := self._web.hosts.get(host_of(request.url))) is not None:
             self._networks.check(there.ip, host=there.name)
-        reply = self._web.reply(request.url, loop.now)
+        reply = self._web.reply(request.url, loop.now, request.headers.get("If-None-Match") or "")
         takes_s = self._settings.first_byte_timeout if reply.failure == "silence" else reply.takes_s
         host = request.url.split("/", 3)[2]
         retry_after_s = reply.retry_after_s

@@ -105,6 +105,8 @@ class WebPlan:
     """Of the hosts: those that are away for a while, and come back."""
     slow_hosts: float = 0.0
     """Of the hosts: those that take ten times as long."""
+    tagged: bool = False
+    """Whether pages of even numbers of links have an ETag, and say 304 to whoever knows it."""
     far_redirects: float = 0.0
     """Of the redirects: those to any page of another host, to another redirect too, so that some lead in a circle."""
 
@@ -271,8 +273,8 @@ class Web:
 
     # -- answering ----------------------------------------------------------------------------
 
-    def reply(self, url: str, now_s: float = 0.0) -> Reply:
-        """Draws what a request gets that begins now."""
+    def reply(self, url: str, now_s: float = 0.0, condition: str = "") -> Reply:
+        """Draws what a request gets that begins now; ``condition``: the ETag that it knows."""
         host = self.hosts.get(url.split("/", 3)[2])
         self._asked[url] += 1
         times = self._asked[url]
@@ -303,7 +305,15 @@ class Web:
             case Kind.FLAKY if times <= page.failures:
                 return self._failure(takes_s, host, dice)
             case _:
-                return Reply(takes_s, host.ip, 200, {"Content-Type": "text/html; charset=utf-8"}, _body(page))
+                return self._page(page, takes_s, host, condition)
+
+    def _page(self, page: Page, takes_s: float, host: Host, condition: str) -> Reply:
+        said = {"Content-Type": "text/html; charset=utf-8"}
+        if self.plan.tagged and len(page.links) % 2 == 0:
+            said["ETag"] = f'"{len(page.links)}"'
+            if condition == said["ETag"]:
+                return Reply(takes_s, host.ip, 304, said)
+        return Reply(takes_s, host.ip, 200, said, _body(page))
 
     def _failure(self, takes_s: float, host: Host, dice: Dice) -> Reply:
         chance = dice.roll()

@@ -1,4 +1,6 @@
-"""A page is fetched once, and once more for each lease that ended without a report and for each try by policy."""
+"""A page is fetched once in each round, and once more for each lease that ended without a report and for each try by
+policy.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,12 @@ def check(evidence: Evidence) -> Iterator[str]:
     retried = Counter(visit.url for visit in visits if not visit.answered)
     # What failed is fetched anew when somebody asks for that, though it was answered.
     anew = len(evidence.asked_anew())
-    lost = excused(evidence.incidents, visits)
+    lost = excused(evidence.incidents, visits, again=evidence.rounds > 1)
     for url, times in sorted(asked.items()):
         page = evidence.web.pages.get(url)
-        allowed = 1 + retried[url] + lost[url] + (anew if page is not None and page.kind is Kind.MISSING else 0)
+        allowed = (
+            evidence.rounds + retried[url] + lost[url] + (anew if page is not None and page.kind is Kind.MISSING else 0)
+        )
         if times > allowed:
             who = ", ".join(f"{v.node} at {v.began_s:.2f} s ({v.failure or v.status})" for v in visits if v.url == url)
             yield f"{url} was asked for {times} times, {allowed} are accounted for: {who}"

@@ -14,7 +14,18 @@ from .cluster import (
     of_takeover,
 )
 from .rows import of_copies, of_disks, of_frontier, of_keeping
-from .work import of_bench, of_delivery, of_ends, of_hosts, of_jobs, of_links, of_parts, of_sessions, of_slaves
+from .work import (
+    of_bench,
+    of_delivery,
+    of_ends,
+    of_hosts,
+    of_jobs,
+    of_links,
+    of_parts,
+    of_sessions,
+    of_slaves,
+    of_visits,
+)
 
 _AREAS: tuple[tuple[Mutant, ...], ...] = (
     of_handover.MUTANTS,
@@ -38,6 +49,7 @@ _AREAS: tuple[tuple[Mutant, ...], ...] = (
     of_parts.MUTANTS,
     of_sessions.MUTANTS,
     of_slaves.MUTANTS,
+    of_visits.MUTANTS,
 )
 
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for area in _AREAS for mutant in area}
