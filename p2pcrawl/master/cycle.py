@@ -95,6 +95,7 @@ class Cycle:
         self.exchange.gather(batch)
         if not self.draining and not self.company.full:
             self.granting.grant(batch.leases, now)
+            batch.imprints = self.granting.imprints
         batch.wants = await ground.loading.wants()
         batch.delivered = self.outputs.take_delivered()
         batch.states, batch.specs = ground.lifecycle.take_changes()

@@ -24,12 +24,14 @@ from p2pcrawl.frontier.records.bucket_rows import Buckets
 from p2pcrawl.frontier.records.columns import columns_of, host_columns, host_of_columns, named
 from p2pcrawl.frontier.records.due_visits import BegunVisits, DueVisit, Lateness
 from p2pcrawl.frontier.records.endings import write_endings
+from p2pcrawl.frontier.records.imprint_table import ImprintTable
 from p2pcrawl.frontier.records.item_table import ITEM_BYTES_MAX, BroughtPage, DurablePage, ItemTable
 from p2pcrawl.frontier.records.known import Key, numbers_of
 from p2pcrawl.frontier.records.seen import SeenFilter
 from p2pcrawl.frontier.records.statistic_rows import read_slices, write_slices
 from p2pcrawl.model.crawl.fingerprint import halves
 from p2pcrawl.model.crawl.record import Order, Phase
+from p2pcrawl.model.texts.imprint_url import IMPRINT_URL
 from p2pcrawl.wire.messages.peer_messages import Row
 
 YOUNG_MAX = 200_000
@@ -62,7 +64,8 @@ class Store:
         try:
             with self._errors:
                 self._items = ItemTable(self._db)
-                self._buckets = Buckets(self._db, self._items, indexed=clustered)
+                self._imprints = ImprintTable(self._db)
+                self._buckets = Buckets(self._db, self._items, self._imprints, indexed=clustered)
                 self._last = self._one("SELECT coalesce(max(id), 0) FROM record")
                 self._young = self._one("SELECT count(*) FROM seen_young")
         except BaseException:
@@ -112,6 +115,8 @@ class Store:
         self._items.unstage(batch.unstage)
         if batch.leases:
             run_many(db, "INSERT OR REPLACE INTO lease (record, job, lease, attempt)", batch.leases)
+        for candidate in batch.imprints:
+            candidate.link = self._imprints.judge(candidate)
         if batch.returned:
             run_many(db, "DELETE FROM lease WHERE record IN (", [(r,) for r in batch.returned], ")")
         if batch.hosts:
@@ -145,7 +150,7 @@ class Store:
     def _discover(self, links: Sequence[NewLink], batch: Batch, result: Committed, now: int) -> None:
         """Makes new links records, and queues them."""
         new = self._new_links(links)
-        records, seen, queue = [], [], []
+        records, seen, queue, imprints = [], [], [], []
         for (hi, lo, job), found in new:
             self._last += 1
             record, link, host = self._last, found.link, found.host
@@ -153,10 +158,14 @@ class Store:
             records.append(columns_of(record, found, hi, lo, now))
             seen.append((hi, lo, job, record))
             queue.append((job, host, link.kind, *rank, record))
+            if link.url.startswith(IMPRINT_URL):
+                imprints.append((record, found))
             result.fresh.append(Candidate(record, link, job, host, found.bucket, *rank))
             batch.tallies[job]["discovered"] += 1
             batch.tallies[job]["queued"] += 1
         insert_many(self._db, "record", records)
+        if imprints:
+            self._imprints.add(imprints)
         run_many(self._db, "INSERT INTO seen_young", seen)
         run_many(self._db, "INSERT INTO queue_young", queue)
         self._young += len(new)
@@ -168,6 +177,8 @@ class Store:
         result.touched.update(candidate.bucket for candidate in result.fresh)
         result.came.update(candidate.record for candidate in result.fresh)
         merging.merge(self._db, self._items, moved, batch, result, now)
+        if imprints := [key for key, each in moved.items() if each.new.link.url.startswith(IMPRINT_URL)]:
+            self._imprints.learn(numbers_of(self._db, imprints).values())
 
     def _new_links(self, links: Sequence[NewLink]) -> Collection[tuple[Key, NewLink]]:
         """Returns the links that are not in the table, each once, in their order."""

@@ -17,6 +17,7 @@ from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.crawl.page_link import FILE_CALLBACK, Link
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.outcome import Drop, NoPage
+from p2pcrawl.model.texts.imprint_url import IMPRINT_URL
 from p2pcrawl.wire.messages.past_form import packed_past, past_in
 from p2pcrawl.wire.messages.slave_messages import Outcome, Task
 
@@ -105,7 +106,8 @@ def due_after(job: Job, task: Task, outcome: Outcome, now: float) -> tuple[bytes
 
 def _recurs(link: Link, reason: str) -> bool:
     """Tells whether a page can be visited again at all."""
-    return link.callback != FILE_CALLBACK and not link.url.startswith(START_URL) and reason not in _NEVER
+    own = link.url.startswith((START_URL, IMPRINT_URL))
+    return link.callback != FILE_CALLBACK and not own and reason not in _NEVER
 
 
 def _came_of(phase: Phase, reason: str) -> Came:
