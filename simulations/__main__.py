@@ -11,7 +11,7 @@ from types import FrameType
 
 from p2pcrawl.model.errors import P2PCrawlError
 
-from .kernel.stopping import leave_unawaited
+from .whole.processes import leave_unawaited
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141

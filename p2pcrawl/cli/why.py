@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from p2pcrawl.cli.screen.page_types import type_words
 from p2pcrawl.cli.screen.terminal import show_answer
 from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.client.remote import Remote
@@ -66,6 +67,8 @@ def _record_told(r: dict[str, Any], writer: int) -> Iterator[str]:
         losses = f", {_times(r['losses'])} lost with its slave" if r["losses"] else ""
         again = f", in visit {r['visit']} after the first" if r["visit"] else ""
         yield f"    tried {_times(r['attempts'])}{losses}{again}"
+    if r["page_type"]:
+        yield f"    {type_words(r['page_type'])}"
     yield from _visits_told(r)
     for trouble in r["troubles"]:
         yield from _trouble_told(trouble)

@@ -38,6 +38,7 @@ _GROUPS: Final = {
     "filtered_links": "filtered",
     "statuses": "statuses",
     "revisits_by_result": "revisits",
+    "page_types": "types",
     **{group: group for group in STATS},
 }
 _OWN: Final = frozenset(_SINGLE.values())

@@ -53,6 +53,9 @@ class Mishap(NamedTuple):
 class Clockwork(asyncio.BaseEventLoop):
     """The loop without a network: sockets, names and threads are added by :class:`SimLoop`."""
 
+    _closed = True
+    """Until it is made: one whose making a signal cuts short has nothing to close."""
+
     def __init__(self) -> None:
         super().__init__()
         self.now = 0.0

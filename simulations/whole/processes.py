@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -11,8 +12,6 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from p2pcrawl.model.errors import P2PCrawlError
-
-from ..kernel.stopping import leave_unawaited
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -92,6 +91,11 @@ def _serve(work: Callable[[T], R], there: Connection, here: Connection) -> None:
 def end_at_signals() -> None:
     """Lets this process end in order when another ends it."""
     signal.signal(signal.SIGTERM, _end)
+
+
+def leave_unawaited() -> None:
+    """Lets no warning tell of coroutines that a signal kept from being begun, wherever in the code it came."""
+    warnings.filterwarnings("ignore", r"coroutine '.*' was never awaited", RuntimeWarning)
 
 
 def _end(number: int, frame: FrameType | None) -> None:

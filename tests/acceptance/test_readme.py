@@ -35,7 +35,7 @@ def typed() -> list[list[str]]:
 def spider(start: str) -> str:
     """The spider of the README, slow enough to be paused, on another site."""
     text = README.split("```python")[1].split("```")[0].replace("https://quotes.toscrape.com/", start)
-    return text.replace('name = "quotes"', 'name = "quotes"\n    custom_settings = {"DOWNLOAD_DELAY": 0.5}')
+    return text.replace('name = "quotes"', 'name = "quotes"\n    custom_settings = {"DOWNLOAD_DELAY": 2}')
 
 
 def is_free(port: int) -> bool:

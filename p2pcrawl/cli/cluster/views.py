@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from p2pcrawl.cli.cluster.control import buckets_told
 from p2pcrawl.cli.cluster.sinks_told import unsettled_sinks
+from p2pcrawl.cli.screen.page_types import type_lines
 from p2pcrawl.cli.screen.revisits import revisit_lines
 from p2pcrawl.cli.screen.terminal import show_answer
 from p2pcrawl.cli.screen.words import counted, in_columns
@@ -112,7 +113,7 @@ def jobs_words(answer: dict[str, Any]) -> Iterator[str]:
         rows.append((str(j["job"]), j["label"] or j["name"], _job_state(j), *figures))
     yield from in_columns(rows, right={0, 3, 4, 5, 6, 7, 8})
     for job in answer["jobs"]:
-        yield from (f"{job['label'] or job['name']}: {line}" for line in revisit_lines(job))
+        yield from (f"{job['label'] or job['name']}: {line}" for line in (*type_lines(job), *revisit_lines(job)))
     yield from unsettled_sinks(answer["jobs"])
     if broken := sorted({bucket for j in answer["jobs"] for bucket in j["not_whole"]}):
         yield f"warning: {buckets_told(broken)}: what was lost with them is in no figure here"

@@ -42,9 +42,9 @@ arguments = click.option(
     help="An argument for the spider. May be repeated.",
 )  # fmt: skip
 extract = click.option(
-    "--extract", type=click.Choice(["article", "markdown"]),
-    help="Of URLs without a spider: make items of the pages' main text, or of whole pages as Markdown, "
-    "with title, date and author (docs/articles.md).",
+    "--extract", type=click.Choice(["article", "text", "markdown"]),
+    help="Of URLs without a spider: make items of the main text of articles, of all pages that have one, or of whole "
+    "pages as Markdown, with title, date and author (docs/articles.md).",
 )  # fmt: skip
 
 

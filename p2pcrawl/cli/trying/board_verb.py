@@ -12,13 +12,15 @@ from p2pcrawl.cli.screen.terminal import Terminal, show, show_json
 from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.cli.trying.tried_spider import TriedSpider, tried_spider
 from p2pcrawl.crawler import new_event_loop
+from p2pcrawl.model.crawl.page_type import PageType
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import P2PCrawlError
-from p2pcrawl.spiders.boards.board_spider import BoardSpider, PageType, board_class
+from p2pcrawl.spiders.boards.board_spider import BoardSpider, board_class
 from p2pcrawl.spiders.items.item_json import encode_item
 from p2pcrawl.spiders.page.response import Response
 from p2pcrawl.spiders.page.typed_urls import checked_url
+from p2pcrawl.spiders.page_types.verdict import TypedBy
 
 EXAMPLES: Final = 3
 
@@ -52,11 +54,12 @@ async def _checked(tried: TriedSpider, url: str) -> dict[str, Any]:
         items, _ = await tried.results(response, "parse", {})
     except P2PCrawlError as error:
         return {"url": url, "error": str(error)}
-    taken = spider.taken_for(response.url)
+    taken = response.taken_for or spider.type_of(response)
     return {
         "url": response.url,
         "status": response.status,
         "type": taken.type,
+        "by": taken.by,
         "rule": taken.rule,
         "links": _links(spider, response),
         "item": json.loads(encode_item(items[0])) if items else None,
@@ -69,16 +72,21 @@ def _links(spider: BoardSpider, response: Response) -> dict[str, Any]:
     for link in response.links:
         target = spider.jumps.target(link)
         taken = spider.taken_for(target)
-        found.setdefault(f"{taken.type}: {taken.rule}", Counter())[target] += 1
+        found.setdefault(_words(taken), Counter())[target] += 1
     order = sorted(found.items(), key=lambda each: -len(each[1]))
     return {rule: {"count": len(urls), "examples": list(urls)[:EXAMPLES]} for rule, urls in order}
+
+
+def _words(taken: TypedBy) -> str:
+    """Says what a link is taken for: what is no more than a guess says so."""
+    return f"{taken.type}, guessed: {taken.rule}" if taken.by in ("cached", "url") else f"{taken.type}: {taken.rule}"
 
 
 def _show(page: dict[str, Any]) -> None:
     if "error" in page:
         show(f"{page['url']}: {page['error']}")
         return
-    show(f"{page['url']} ({page['status']}) is taken for {page['type']}: {page['rule']}")
+    show(f"{page['url']} ({page['status']}) is taken for {page['type']} by {page['by']}: {page['rule']}")
     for rule, found in page["links"].items():
         show(f"  {counted(found['count'], 'link')} to {rule}")
         for url in found["examples"]:

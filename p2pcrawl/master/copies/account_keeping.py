@@ -94,7 +94,7 @@ class AccountKeeping:
         # In order: which keeper is told first is of no account, but must not hang on the order of a set.
         self._owe([*sorted(news), *(self._key(job) for job in self._jobs.shown)], lives)
         self._owed = {node: keys for node, keys in self._owed.items() if node in lives and keys}
-        await asyncio.gather(*(self._bring(node, sorted(keys)) for node, keys in self._owed.items()))
+        await asyncio.gather(*(self._bring(node, owed) for node, owed in self._owed.items()))
 
     def _owe(self, keys: Iterable[AccountKey], lives: dict[NodeId, str]) -> None:
         members, keeping = sorted(lives), dict[tuple[NodeId, str], list[NodeId]]()
@@ -216,8 +216,11 @@ class AccountKeeping:
         job = self._jobs.get(key.job)
         return account_of(key, job.counts) if job is not None else None
 
-    async def _bring(self, node: NodeId, keys: Sequence[AccountKey]) -> None:
-        owed = self._owed[node]
+    async def _bring(self, node: NodeId, owed: set[AccountKey]) -> None:
+        """Tells a keeper what it is owed; what it has on disk then is taken out of ``owed``, which is a list of its own
+        life: one that comes back meanwhile is owed all anew.
+        """
+        keys = sorted(owed)
         try:
             for accounts in self._messages(keys):
                 told = [

@@ -35,6 +35,7 @@ from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
 from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.crawl.job import CUT_SHORT, IDLE_END
 from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
+from p2pcrawl.model.crawl.page_type import type_told
 from p2pcrawl.model.crawl.record import GIVEN_UP, Phase
 from p2pcrawl.model.outcome import PAGES, Drop, Failure, NoPage
 from p2pcrawl.model.timings import TIMINGS
@@ -256,6 +257,8 @@ class Intake:
             tally[f"retries:{outcome.reason}"] += 1
         elif outcome.phase == Phase.DONE and outcome.reason in PAGES:
             tally["pages"] += 1
+            if (page_type := type_told(outcome.page_type)) is not None:
+                tally[f"types:{page_type}"] += 1
         elif outcome.reason == NoPage.REDIRECT:
             tally["redirects"] += 1
 

@@ -266,6 +266,7 @@ class JobRun:
         if place is not None:
             place.is_over = True
         outcome.detail, outcome.close = sendable(outcome.detail), sendable(outcome.close)
+        self._tell_type(harvest, outcome)
         self._page_log.ended(harvest.url, outcome, task.attempt)
         self._take_pending(harvest)
         outcome.filtered = dict(harvest.filtered)
@@ -276,6 +277,16 @@ class JobRun:
         outcome.stats = self.handle.stats.take_news()
         page.outcome = outcome
         outbox.put(page, task, whole=harvest.parts == 1)
+
+    def _tell_type(self, harvest: Harvest, outcome: Outcome) -> None:
+        """Tells what a page was taken for, and counts those that waited in the queue of another type."""
+        taken = harvest.response.taken_for if harvest.response is not None else None
+        if taken is None:
+            return
+        outcome.page_type = taken.told
+        link = harvest.task.link
+        if taken.by in ("content", "cached") and not link.seed and link.kind != taken.type.kind:
+            self.handle.stats.inc_value("page_types/guessed_wrong")
 
     def _take_pending(self, harvest: Harvest) -> None:
         """Takes what components have queued by the engine."""

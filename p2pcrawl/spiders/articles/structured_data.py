@@ -41,10 +41,11 @@ class StructuredData:
 
 def structured_data(tree: LexborHTMLParser, url: str) -> StructuredData:
     """Reads what the page at ``url`` states about itself. What is malformed is left out."""
-    return StructuredData(list(_json_ld(tree)), _opengraph(tree), _Microdata(tree, url).items())
+    return StructuredData(list(json_ld_of(tree)), _opengraph(tree), _Microdata(tree, url).items())
 
 
-def _json_ld(tree: LexborHTMLParser) -> Iterator[Any]:
+def json_ld_of(tree: LexborHTMLParser) -> Iterator[dict[str, Any]]:
+    """Yields the objects of JSON-LD on a page, those of a list or a ``@graph`` each by itself."""
     for node in tree.css("script[type]"):
         if not (node.attributes["type"] or "").strip().lower().startswith("application/ld+json"):
             continue

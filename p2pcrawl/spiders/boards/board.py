@@ -112,6 +112,10 @@ class Board(Struct, forbid_unknown_fields=True, frozen=True):
     """Links that lead to their target by way of somebody who counts them; see :mod:`.jumps`."""
     extract: Literal["", "article", "markdown"] = ""
     """The fields ``title``, ``date``, ``author`` and ``text`` or ``markdown``, without selectors."""
+    types: Literal["", "content", "pattern"] = ""
+    """What tells articles from navigation where no pattern does: ``content``, what a page is; ``pattern``, nothing.
+    Unless said, content where ``articles.allow`` has no pattern.
+    """
     output: list[str] = []
     """Where items go, besides what is typed."""
     follow: LinkChoice = LinkChoice()
@@ -124,3 +128,8 @@ class Board(Struct, forbid_unknown_fields=True, frozen=True):
     revisit: Revisit = Revisit()
     settings: dict[str, Any] = field(default_factory=dict)
     """Any others, by their names."""
+
+    @property
+    def by_content(self) -> bool:
+        """True if pages that no pattern names are looked at for what they are."""
+        return self.types == "content" or (not self.types and not self.articles.allow)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Iterator
-from enum import StrEnum
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from p2pcrawl.model.crawl.domains import sites_of
+from p2pcrawl.model.crawl.page_type import PageType
 from p2pcrawl.model.crawl.request import Kind, Request
 from p2pcrawl.spiders.boards.board import Board, LinkChoice
 from p2pcrawl.spiders.boards.board_file import as_field, board_settings, load_board
@@ -17,24 +17,9 @@ from p2pcrawl.spiders.extracting.link_extractor import LinkExtractor
 from p2pcrawl.spiders.extracting.main_parts import extract_named, extracted
 from p2pcrawl.spiders.extracting.wanted import in_domains
 from p2pcrawl.spiders.page.response import Response
+from p2pcrawl.spiders.page_types.known_types import KnownTypes
+from p2pcrawl.spiders.page_types.verdict import TypedBy
 from p2pcrawl.spiders.spider import Spider
-
-
-class PageType(StrEnum):
-    """The use of a page."""
-
-    NAVIGATION = "navigation"
-    """Its links are followed."""
-    ARTICLE = "article"
-    """It makes an item."""
-    NEITHER = "neither"
-
-
-class TypedBy(NamedTuple):
-    """The type of a page, and the rule that says so."""
-
-    type: PageType
-    rule: str
 
 
 class BoardSpider(Spider):
@@ -54,27 +39,45 @@ class BoardSpider(Spider):
         self._articles, self._follow = self._links_of(board.articles), self._links_of(board.follow)
         self._hidden = LinkExtractor(deny_extensions=[]) if self.jumps else None
         self._entries = frozenset(board.entries)
+        self._known = KnownTypes()
 
     def parse(self, response: Response, **cb_kwargs: Any) -> Iterator[Any] | AsyncIterator[Any]:
-        taken = self.taken_for(response.url)
+        taken = response.taken_for = self.type_of(response)
         if taken.type is PageType.ARTICLE:
             return self._item_of(response)
-        return self.links_of(response) if taken.type is PageType.NAVIGATION else iter(())
+        # A page that only seems to be neither may lead on.
+        leads_on = taken.type is PageType.NAVIGATION or (taken.by in ("content", "cached") and response.is_markup)
+        return self.links_of(response) if leads_on else iter(())
+
+    def type_of(self, response: Response) -> TypedBy:
+        """Tells the type of a page, and the rule that says so: a pattern, or else what the page is."""
+        by_pattern = self._by_pattern(response.url)
+        if by_pattern is not None:
+            return by_pattern
+        verdict = response.page_verdict
+        self._known.learn(response.url, verdict)
+        return self._known.settle(response.url, verdict)
 
     def taken_for(self, url: str) -> TypedBy:
-        """Tells the type of the page of a URL, and the rule that says so."""
+        """Tells what the page of a URL is taken for before it is fetched, and the rule that says so."""
+        return self._by_pattern(url) or self._known.guess(url)
+
+    def _by_pattern(self, url: str) -> TypedBy | None:
+        """Tells the type of the page of a URL; None where its content is to tell."""
         board = self.board
         if not in_domains(url, self.allowed_domains):
-            return TypedBy(PageType.NEITHER, "it is outside of the domains")
+            return TypedBy(PageType.OTHER, "domain", "it is outside of the domains")
         if _chooses(board.articles, self._articles, url):
-            return TypedBy(PageType.ARTICLE, _rule("articles", board.articles, url))
+            return TypedBy(PageType.ARTICLE, "pattern", _rule("articles", board.articles, url))
         if url in self._entries:
-            return TypedBy(PageType.NAVIGATION, "entries")
-        if self._follow.matches(url):
-            both = not board.articles.allow and (self._fields or self._extract)
-            kind = PageType.ARTICLE if both else PageType.NAVIGATION
-            return TypedBy(kind, _rule("follow", board.follow, url))
-        return TypedBy(PageType.NEITHER, "no pattern wants it")
+            return TypedBy(PageType.NAVIGATION, "entry", "entries")
+        if not self._follow.matches(url):
+            return TypedBy(PageType.OTHER, "pattern", "no pattern wants it")
+        if board.by_content and not (board.articles.allow and board.follow.allow):
+            return None
+        both = not board.articles.allow and (self._fields or self._extract)
+        kind = PageType.ARTICLE if both else PageType.NAVIGATION
+        return TypedBy(kind, "pattern", _rule("follow", board.follow, url))
 
     def links_of(self, response: Response) -> Iterator[Request]:
         """Yields a request for each link of a page that the board wants, articles first."""
@@ -84,13 +87,19 @@ class BoardSpider(Spider):
                 if self.jumps.target(link.url) == link.url and self.jumps.hides(link.url):
                     seen.add(link.url)
                     yield Request(link.url, meta={"allow_offsite": True}, kind=Kind.INDEX)
-        for extractor, kind in ((self._articles, Kind.DETAIL), (self._follow, Kind.INDEX)):
+        for extractor in (self._articles, self._follow):
             if extractor is self._articles and not self.board.articles.allow:
                 continue
             for found in extractor.extract_links(response):
                 if found.url not in seen:
                     seen.add(found.url)
-                    yield Request(found.url, kind=kind)
+                    yield Request(found.url, kind=self._kind_of(found.url, extractor))
+
+    def _kind_of(self, url: str, extractor: LinkExtractor) -> Kind:
+        """Returns the queue of a link, which waits there for what its page is guessed to be."""
+        if extractor is self._articles:
+            return Kind.DETAIL
+        return self.taken_for(url).type.kind if self.board.by_content else Kind.INDEX
 
     async def _item_of(self, response: Response) -> AsyncIterator[Any]:
         if self.board.articles.follow or not self.board.articles.allow:

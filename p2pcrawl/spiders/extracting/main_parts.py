@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
+from p2pcrawl.model.crawl.page_type import PageType
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.articles.readers import PageFacts, reading_by, whole_markdown
 from p2pcrawl.spiders.page.response import Response
@@ -14,7 +15,9 @@ class Extract(StrEnum):
     """The part of a page that is taken."""
 
     ARTICLE = "article"
-    """The main text of each page that has one."""
+    """The main text of each page that is an article, or may be one."""
+    TEXT = "text"
+    """The main text of each page that has one, a front page too."""
     MARKDOWN = "markdown"
     """All that a page shows, as Markdown."""
 
@@ -42,8 +45,16 @@ async def extracted(response: Response, extract: Extract) -> dict[str, Any] | No
     if extract is Extract.MARKDOWN:
         markdown = response.markdown
         return _fields("markdown", markdown, response.facts) if markdown else None
+    if extract is Extract.ARTICLE and not may_be_article(response):
+        return None
     article = await response.read_article()
     return _fields("text", article.text, article.facts) if article is not None else None
+
+
+def may_be_article(response: Response) -> bool:
+    """Tells whether a page is an article, or at least not surely something else."""
+    verdict = response.page_verdict
+    return verdict.type is PageType.ARTICLE or not verdict.is_sure
 
 
 def _fields(name: str, text: str, facts: PageFacts) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from p2pcrawl.model.choosing.article_reader import ArticleReader
 from p2pcrawl.model.crawl.answer import Answer
+from p2pcrawl.model.crawl.page_type import PageType
 from p2pcrawl.model.crawl.request import Callback, Kind, Request, encoded_body
 from p2pcrawl.model.errors import NotSupported
 from p2pcrawl.model.http.cookie_forms import CookiesLike
@@ -34,6 +35,8 @@ from p2pcrawl.spiders.page.joining import LinkBase
 from p2pcrawl.spiders.page.limit import limited, work
 from p2pcrawl.spiders.page.links import LinkBatch, join_all, normalise, page_links
 from p2pcrawl.spiders.page.selecting import Href, Selector, SelectorList, href_of, hrefs_selected
+from p2pcrawl.spiders.page_types.judging import NO_TEXT, judged, judged_feed
+from p2pcrawl.spiders.page_types.verdict import PageVerdict, TypedBy, by_content
 
 _has_base = re.compile(rb"<base", re.IGNORECASE).search
 _NO_MARKUP = re.compile(
@@ -90,9 +93,11 @@ class Response:
         "_links",
         "_request",
         "_selector",
+        "_taken_for",
         "_text",
         "_title",
         "_tree",
+        "_verdict",
         "answer",
         "depth",
     )
@@ -146,6 +151,8 @@ class Response:
         self._title: str | None = None
         self._json: Any = _UNREAD
         self._article: Any = _UNREAD
+        self._verdict: PageVerdict | None = None
+        self._taken_for: TypedBy | None = None
 
     @overload
     def replace(self, *, cls: type[Made], **changes: Any) -> Made: ...
@@ -361,6 +368,37 @@ class Response:
     @property
     def _read_from(self) -> tuple[str, str, LexborHTMLParser, ArticleReader]:
         return self._markup.decode("utf-8", "replace"), self.url, self.tree, self.article_reader
+
+    # -- type -----------------------------------------------------------------------------------------
+
+    @property
+    def page_type(self) -> PageType:
+        """What the page is: an article, navigation, or other; as its text, links, address and own words show."""
+        return self.page_verdict.type
+
+    @property
+    @limited
+    def page_verdict(self) -> PageVerdict:
+        """What the page is, how sure that is, and what spoke for it."""
+        if self._verdict is None:
+            if not self.is_markup:
+                self._verdict = NO_TEXT
+            else:
+                self._verdict = (judged_feed(self.body) if self.is_xml else None) or judged(self.tree, self.url)
+        return self._verdict
+
+    @property
+    def taken_for(self) -> TypedBy | None:
+        """What the page was taken for and by which rule, as ``why`` will tell: what its spider has set, or what it was
+        found to be, if anybody asked; else None.
+        """
+        if self._taken_for is None and self._verdict is not None:
+            return by_content(self._verdict)
+        return self._taken_for
+
+    @taken_for.setter
+    def taken_for(self, taken: TypedBy | None) -> None:
+        self._taken_for = taken
 
     # -- links --------------------------------------------------------------------------------------
 

@@ -141,6 +141,7 @@ class JobAnswer(TypedDict):
     revisits: int
     revisits_late: int
     revisits_by_result: dict[str, int]
+    page_types: dict[str, int]
     overdue: int
     oldest_due: int
     items: int

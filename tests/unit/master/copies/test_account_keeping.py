@@ -19,7 +19,7 @@ from p2pcrawl.master.copies.account_keeping import AccountKeeping
 from p2pcrawl.master.copies.holdings import Holdings
 from p2pcrawl.master.jobs.job import DELETED, Job, KnownJobs, job_of
 from p2pcrawl.model.cluster.account import AccountKey
-from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.cluster.node import Member, NodeId
 from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
 from p2pcrawl.model.errors import LinkError, StorageError
 from p2pcrawl.wire.messages.ask import PeerReply
@@ -71,6 +71,26 @@ async def test_what_was_counted_is_told_once_to_the_next_master_and_again_when_t
         (NEXT, 3, {"fetches": 3}),
         (NEXT, 4, {"fetches": 4}),
     ]
+    await kept.holdings.close()
+
+
+async def test_who_comes_back_just_as_it_is_to_be_told_is_told_all_the_same(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    await kept.holdings.open()
+    kept.job.counts.update(fetches=3, ends=3)
+    members = kept.peers.members
+
+    def one_comes_back() -> list[Member]:
+        # Before anything that is begun after this look.
+        asyncio.get_running_loop().call_soon(kept.accounts.restarted, NEXT)
+        return members()
+
+    kept.peers.members = one_comes_back  # type: ignore[method-assign]
+    await kept.accounts.tell()
+    kept.peers.members = members  # type: ignore[method-assign]
+    await kept.accounts.tell()
+
+    assert {(node, account.version) for node, account in kept.brought} == {(NEXT, 3)}
     await kept.holdings.close()
 
 

@@ -10,6 +10,7 @@ import pytest
 from p2pcrawl.model.crawl.request import Kind, Request
 from p2pcrawl.spiders.boards.board_spider import BoardSpider, board_class
 from p2pcrawl.spiders.callbacks import iterate
+from p2pcrawl.spiders.loading.plain import Links
 from p2pcrawl.spiders.page.answer_kinds import HtmlResponse, JsonResponse
 
 SENTENCE = "The ferry to the northern islands leaves at six, whatever the weather may be. "
@@ -31,7 +32,7 @@ def page(body: str, url: str = "https://press.example/") -> HtmlResponse:
     return HtmlResponse(url, body=body.encode(), headers={"Content-Type": "text/html; charset=utf-8"})
 
 
-async def parsed(spider: BoardSpider, response: Any) -> tuple[list[Request], list[dict[str, Any]]]:
+async def parsed(spider: BoardSpider | Links, response: Any) -> tuple[list[Request], list[dict[str, Any]]]:
     found = [each async for each in iterate(spider.parse(response))]
     return [each for each in found if isinstance(each, Request)], [each for each in found if isinstance(each, dict)]
 
@@ -143,11 +144,100 @@ async def test_values_of_json_are_those_of_a_query(tmp_path: Path) -> None:
         ("https://press.example/", "navigation", "entries"),
         ("https://press.example/2026/one", "article", "articles.allow = '/2026/'"),
         ("https://press.example/section/b", "navigation", "follow.allow = '/section/'"),
-        ("https://press.example/about", "neither", "no pattern wants it"),
-        ("https://else.example/2026/", "neither", "it is outside of the domains"),
+        ("https://press.example/about", "other", "no pattern wants it"),
+        ("https://else.example/2026/", "other", "it is outside of the domains"),
     ],
 )
 def test_type_of_a_page_is_told_with_its_rule(tmp_path: Path, url: str, type: str, rule: str) -> None:
     spider = spider_of(tmp_path, "[articles]\nallow = ['/2026/']\n[follow]\nallow = ['/section/']")
 
-    assert spider.taken_for(url) == (type, rule)
+    taken = spider.taken_for(url)
+
+    assert (taken.type, taken.rule) == (type, rule)
+
+
+def text_page(url: str, paragraphs: int = 8) -> HtmlResponse:
+    return page(f"<h1>Ferries</h1>{f'<p>{SENTENCE * 3}</p>' * paragraphs}<a href='/2026/other-story-1'>1</a>", url)
+
+
+def list_page(url: str) -> HtmlResponse:
+    teasers = "".join(f"<h2><a href='/story/{n}'>{SENTENCE[:50]} {n}</a></h2>" for n in range(20))
+    return page(f"<main>{teasers}<p>{SENTENCE * 2}</p></main><a href='/more'>more</a>", url)
+
+
+async def test_page_that_no_pattern_names_is_taken_for_what_it_is(tmp_path: Path) -> None:
+    spider = spider_of(tmp_path, 'extract = "article"')
+    article, listing = text_page("https://press.example/a"), list_page("https://press.example/b")
+
+    from_article, items = await parsed(spider, article)
+    from_listing, none = await parsed(spider, listing)
+
+    assert [each["url"] for each in items] == ["https://press.example/a"] and none == []
+    assert from_article and len(from_listing) == 21
+    assert article.taken_for is not None and article.taken_for.told.startswith("article:content ")
+    assert listing.taken_for is not None and listing.taken_for.told.startswith("navigation:content ")
+
+
+async def test_patterns_go_before_what_a_page_is(tmp_path: Path) -> None:
+    board = """types = "content"
+extract = "article"
+[articles]
+allow = ['/lists/']"""
+    spider = spider_of(tmp_path, board)
+    named, other = list_page("https://press.example/lists/1"), text_page("https://press.example/x")
+
+    await parsed(spider, named)
+    _, items = await parsed(spider, other)
+
+    assert named.taken_for is not None and named.taken_for.told == "article:pattern articles.allow = '/lists/'"
+    assert other.taken_for is not None and other.taken_for.by == "content"
+    assert [each["url"] for each in items] == ["https://press.example/x"]
+
+
+async def test_board_of_patterns_alone_makes_an_item_of_each_page(tmp_path: Path) -> None:
+    spider = spider_of(tmp_path, 'types = "pattern"\n[fields]\nfirst = "h2::text"')
+    listing = list_page("https://press.example/b")
+
+    _, items = await parsed(spider, listing)
+
+    assert len(items) == 1
+    assert listing.taken_for is not None and listing.taken_for.by == "pattern"
+
+
+async def test_links_wait_in_the_queue_of_what_pages_like_them_were(tmp_path: Path) -> None:
+    spider = spider_of(tmp_path, 'extract = "article"')
+
+    before, _ = await parsed(spider, list_page("https://press.example/b"))
+    for number in range(2):
+        await parsed(spider, text_page(f"https://press.example/story/{number}"))
+    after, _ = await parsed(spider, list_page("https://press.example/c"))
+
+    assert {each.kind for each in before} == {Kind.INDEX}
+    assert {each.kind for each in after if "/story/" in each.url} == {Kind.DETAIL}
+
+
+async def test_page_that_seems_to_be_neither_leads_on(tmp_path: Path) -> None:
+    spider = spider_of(tmp_path, 'extract = "article"')
+    bare = page("<a href='/a'>a</a><a href='/b'>b</a>", "https://press.example/bare")
+
+    requests, items = await parsed(spider, bare)
+
+    assert len(requests) == 2 and items == []
+    assert bare.taken_for is not None and bare.taken_for.type == "other"
+
+
+async def test_article_is_extracted_of_plain_urls_where_a_page_may_be_one() -> None:
+    def spider(extract: str) -> Links:
+        return Links(extract=extract, start_urls=["https://press.example/"])
+
+    listing = "https://press.example/news/all"
+    by_extract = {
+        extract: [
+            [each["url"] for each in (await parsed(spider(extract), made(url)))[1]]
+            for made, url in ((text_page, "https://press.example/a"), (list_page, listing))
+        ]
+        for extract in ("article", "text")
+    }
+
+    assert by_extract["article"] == [["https://press.example/a"], []]
+    assert by_extract["text"] == [["https://press.example/a"], [listing]]

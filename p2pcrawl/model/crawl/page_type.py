@@ -1,0 +1,31 @@
+"""The types of pages."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from p2pcrawl.model.crawl.request import Kind
+
+
+class PageType(StrEnum):
+    """The use of a page."""
+
+    ARTICLE = "article"
+    """It is read for itself: news, a post, a thread, a product, a page of a manual."""
+    NAVIGATION = "navigation"
+    """It leads to others: a front page, a category, a tag, the results of a search."""
+    OTHER = "other"
+    """Neither: an error, a login, an empty page, no page of text at all."""
+
+    @property
+    def kind(self) -> Kind:
+        """The queue of its host that such a page waits in."""
+        return Kind.DETAIL if self is PageType.ARTICLE else Kind.INDEX
+
+
+def type_told(told: str) -> PageType | None:
+    """Returns the type in what a record keeps of it, such as ``article:pattern``; None where it keeps none."""
+    try:
+        return PageType(told.partition(":")[0])
+    except ValueError:
+        return None
