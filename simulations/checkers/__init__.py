@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from ..play.evidence import Evidence, Violation
 from .cluster import balance, bounds, copies, healing, membership, movement, ownership, parts, quiet
 from .history import acknowledged, ballots, endings, handovers, permissions
+from .texts import duplicates
 from .work import (
     answers,
     children,
@@ -18,7 +19,6 @@ from .work import (
     coverage,
     deleted,
     delivered,
-    duplicates,
     durability,
     fetches,
     finish,

@@ -10,8 +10,8 @@ from typing import Any
 from p2pcrawl.core.buckets.standings import Standing
 from p2pcrawl.frontier.records import tallies
 from p2pcrawl.frontier.records.batch import Ending
-from p2pcrawl.frontier.records.imprint_table import ImprintTable
 from p2pcrawl.frontier.records.item_table import ItemTable
+from p2pcrawl.frontier.texts.imprint_table import ImprintTable
 from p2pcrawl.master.buckets.handover import Handover
 from p2pcrawl.master.buckets.taking import Taking
 from p2pcrawl.master.copies import row_forms

@@ -13,9 +13,9 @@ from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.database.tables import FAILED_INDEX, RECORD_INDEX
 from p2pcrawl.frontier.records import tallies
 from p2pcrawl.frontier.records.columns import PARENT, PLACE, TOLD, named, place_of, travelling_row
-from p2pcrawl.frontier.records.imprint_table import ImprintTable
 from p2pcrawl.frontier.records.item_table import ItemTable
 from p2pcrawl.frontier.records.known import GENERATIONS, Key, numbers_of
+from p2pcrawl.frontier.texts.imprint_table import ImprintTable
 from p2pcrawl.model.crawl.record import Order, Phase
 from p2pcrawl.wire.messages.peer_messages import Row
 

@@ -24,11 +24,11 @@ from p2pcrawl.frontier.records.bucket_rows import Buckets
 from p2pcrawl.frontier.records.columns import columns_of, host_columns, host_of_columns, named
 from p2pcrawl.frontier.records.due_visits import BegunVisits, DueVisit, Lateness
 from p2pcrawl.frontier.records.endings import write_endings
-from p2pcrawl.frontier.records.imprint_table import ImprintTable
 from p2pcrawl.frontier.records.item_table import ITEM_BYTES_MAX, BroughtPage, DurablePage, ItemTable
 from p2pcrawl.frontier.records.known import Key, numbers_of
 from p2pcrawl.frontier.records.seen import SeenFilter
 from p2pcrawl.frontier.records.statistic_rows import read_slices, write_slices
+from p2pcrawl.frontier.texts.imprint_table import ImprintTable
 from p2pcrawl.model.crawl.fingerprint import halves
 from p2pcrawl.model.crawl.record import Order, Phase
 from p2pcrawl.model.texts.imprint_url import IMPRINT_URL
@@ -159,7 +159,7 @@ class Store:
             seen.append((hi, lo, job, record))
             queue.append((job, host, link.kind, *rank, record))
             if link.url.startswith(IMPRINT_URL):
-                imprints.append((record, found))
+                imprints.append((record, job, link))
             result.fresh.append(Candidate(record, link, job, host, found.bucket, *rank))
             batch.tallies[job]["discovered"] += 1
             batch.tallies[job]["queued"] += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...making.mutant import Mutant, Slip
 
-_TABLE = "p2pcrawl.frontier.records.imprint_table:ImprintTable."
+_TABLE = "p2pcrawl.frontier.texts.imprint_table:ImprintTable."
 _WORK = "p2pcrawl.slave.work.imprint_work:ImprintWork."
 
 MUTANTS = (

@@ -15,7 +15,6 @@ import msgspec
 
 from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.frontier.database.statements import run_many
-from p2pcrawl.frontier.records.batch import NewLink
 from p2pcrawl.model.crawl.fingerprint import halves
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Phase
@@ -45,16 +44,16 @@ class ImprintTable:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def add(self, found: Iterable[tuple[int, NewLink]]) -> None:
-        """Takes note of new imprints, under the numbers of their records."""
+    def add(self, found: Iterable[tuple[int, int, Link]]) -> None:
+        """Takes note of new imprints: the numbers of their records, their jobs and links."""
         for statement in _TABLE:
             self._db.execute(statement)
         rows = []
-        for record, new in found:
-            if (imprint := imprint_of(new.link)) is not None:
+        for record, job, link in found:
+            if (imprint := imprint_of(link)) is not None:
                 hi, _ = halves(imprint.fingerprint)
-                page = without_imprint(new.link.url)
-                rows.append((record, new.job, hi, imprint.page, imprint.signature, page, 0))
+                page = without_imprint(link.url)
+                rows.append((record, job, hi, imprint.page, imprint.signature, page, 0))
         run_many(self._db, "INSERT OR REPLACE INTO imprint (record, job, hi, page, signature, url, first)", rows)
 
     def learn(self, records: Collection[int]) -> None:
