@@ -56,10 +56,13 @@ class SyntheticSite:
         latency_s: float = 0.0,
         keeps_visits: bool = False,
         prefix: str = "127.1.0",
+        texts: int = 0,
     ) -> None:
+        """``texts``: how many texts there are, each of as many pages; 0: each page has its own."""
         self.pages, self._links, self._size, self.latency_s = pages, links, size, latency_s
         self.hosts = loopback_addresses(prefix, hosts) if hosts > 1 else [CONTROL]
         self._keeps_visits = keeps_visits
+        self._texts = [_article(number) for number in range(texts)]
         self._random = random.Random(20_000)
         self._servers: list[asyncio.Server] = []
         self.urls: list[str] = []
@@ -167,6 +170,8 @@ class SyntheticSite:
             '<link rel="stylesheet" href="/look.css"><style>p{margin:1em}</style><script>var page={};</script></head>'
             f'<body class="page"><header><nav><ul class="menu">{menu}</ul></nav></header><main><h1>Page {number}</h1>'
         ]
+        if self._texts:
+            return _http(_same(number, self._texts[number % len(self._texts)], anchors), b"text/html; charset=utf-8")
         room = self._size - len(parts[0]) - sum(map(len, anchors[10:])) - 80
         inner = iter(anchors[10:])
         while room > 0:
@@ -237,6 +242,22 @@ class _Connection(asyncio.Protocol):
             self._transport.write(reply)  # type: ignore[attr-defined]
 
 
+def _article(number: int) -> list[str]:
+    """Writes the paragraphs of a text."""
+    chosen = random.Random(number)
+    return [" ".join(chosen.choices(WORDS, k=60)).capitalize() for _ in range(6)]
+
+
+def _same(number: int, article: list[str], anchors: list[str]) -> bytes:
+    """Writes a page with an article that others have, too, and what no other has around it."""
+    menu = "".join(f"<li>{anchor}</li>" for anchor in anchors)
+    text = "".join(f"<p>{paragraph}.</p>" for paragraph in article)
+    return (
+        f"<!DOCTYPE html><html lang=en><head><title>Page {number}</title></head><body><nav><ul>{menu}</ul></nav>"
+        f"<article>{text}</article><footer>Page {number} was made now.</footer></body></html>"
+    ).encode()
+
+
 def _path(number: int) -> str:
     folder = f"/s{number % FOLDERS}/"
     return f"{folder}show?page={number}&view=full" if number % 10 == 3 else f"{folder}{number}.html"
@@ -296,6 +317,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=20_000, help="bytes per page")
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
     parser.add_argument("--prefix", default="127.1.0", help="of the addresses that its hosts have")
+    parser.add_argument("--texts", type=int, default=0, help="texts that the pages share (default: each has its own)")
     parser.add_argument("--visits", action="store_true", help="keep when each request began and ended")
     parser.add_argument("--last-core", action="store_true", help="stay on the last core")
     options = parser.parse_args()
@@ -308,6 +330,7 @@ def main() -> None:
         latency_s=options.latency,
         keeps_visits=options.visits,
         prefix=options.prefix,
+        texts=options.texts,
     )
     run_site(site, options.until_eof)
 

@@ -13,7 +13,7 @@ from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.client.remote import Remote
 from p2pcrawl.frontier.reading.inquiry import Inquiry
 from p2pcrawl.model.crawl.job import START_URL
-from p2pcrawl.model.outcome import Failure
+from p2pcrawl.model.outcome import Failure, NoPage
 from p2pcrawl.peer.answers.history import history
 from p2pcrawl.spiders.page.typed_urls import checked_url
 
@@ -46,6 +46,8 @@ def history_words(found: dict[str, Any]) -> Iterator[str]:
         yield "  never seen"
     for record in found["records"]:
         yield from _record_told(record, found["crawled_by"])
+    for text in found["texts"]:
+        yield f"  {_text_told(text)}"
     for hint in found["hints"]:
         yield f"  - {hint}"
     for note in found["notes"]:
@@ -114,6 +116,29 @@ def _cluster_told(r: dict[str, Any]) -> Iterator[str]:
     for copy in r["copies"]:
         agrees = "agrees" if copy["agrees"] else f"does not agree: {copy['state']}"
         yield f"    copy at {copy['holder'][:8]} {agrees}"
+
+
+def _text_told(text: dict[str, Any]) -> str:
+    """Says what was found out about the text of a page by one band of its signature."""
+    items, where = counted(text["items"], "item"), ""
+    if text["bands"] > 1:
+        where = f" (band {text['band'] + 1} of {text['bands']})"
+    its = f"its text in job {text['job']}{where}"
+    if text["first"]:
+        bits = f", but for {text['distance']} of 64 bits" if text["distance"] else ""
+        became = {"dropped": f"{items} dropped", "done": f"{items} marked"}.get(
+            text["phase"], f"{items} {text['phase']}"
+        )
+        return f"{its}: says the same as {text['first']}{bits}; {became}"
+    match text["phase"], text["reason"]:
+        case "queued", _:
+            return f"{its}: not met before; {items} wait for a slave"
+        case "done", NoPage.ASKED_ON:
+            return f"{its}: not met before, asked on"
+        case "done", _:
+            return f"{its}: not met before; {items} out"
+        case phase, reason:
+            return f"{its}: {phase}, {reason}"
 
 
 def _fate(r: dict[str, Any], writer: int) -> str:

@@ -95,6 +95,7 @@ class Cycle:
         self.exchange.gather(batch)
         if not self.draining and not self.company.full:
             self.granting.grant(batch.leases, now)
+            batch.imprints = self.granting.imprints
         linked = {new.job for new in batch.links}
         batch.cleared = {job for job in linked if ground.jobs[job].counts[f"dropped:{Drop.CLEARED}"]}
         batch.wants = await ground.loading.wants()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from ..play.evidence import Evidence, Violation
 from .cluster import balance, bounds, copies, healing, membership, movement, ownership, parts, quiet
 from .history import acknowledged, ballots, endings, handovers, permissions
+from .texts import duplicates
 from .work import (
     answers,
     children,
@@ -36,6 +37,7 @@ CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "durability": durability.check,
     "copies": copies.check,
     "items": items.check,
+    "duplicates": duplicates.check,
     "answers": answers.check,
     "delivered": delivered.check,
     "deleted": deleted.check,

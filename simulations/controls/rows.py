@@ -11,6 +11,7 @@ from p2pcrawl.core.buckets.standings import Standing
 from p2pcrawl.frontier.records import tallies
 from p2pcrawl.frontier.records.batch import Ending
 from p2pcrawl.frontier.records.item_table import ItemTable
+from p2pcrawl.frontier.texts.imprint_table import ImprintTable
 from p2pcrawl.master.buckets.handover import Handover
 from p2pcrawl.master.buckets.taking import Taking
 from p2pcrawl.master.copies import row_forms
@@ -33,6 +34,13 @@ def _count_queued(tally: Counter[str], phase: int, reason: str, by: int) -> None
     """Counts queued records only; without these the job would never end."""
     if phase == Phase.QUEUED:
         _count(tally, phase, reason, by)
+
+
+# -- verdicts-of-one: who takes a bucket over does not know which texts were met there -----------
+
+
+def _learn_nothing_moved(self: ImprintTable, records: Collection[int]) -> None:
+    pass
 
 
 # -- never-given-up: who hands a bucket over keeps its records, too ---------------------------
@@ -90,6 +98,12 @@ def _all_again(self: Gathering[Any], pages: list[list[Any]]) -> list[GatheredPag
 
 
 CONTROLS = {
+    "verdicts-of-one": Control(
+        "who takes a bucket over does not know which texts were met there",
+        "duplicates",
+        Options(scenario="repeated", masters=3, pages=200, hosts=30, limit_s=LIMIT_S),
+        (swap(ImprintTable.learn, _learn_nothing_moved),),
+    ),
     "counters-not-kept": Control(
         "what is counted of pages that are through does not follow them",
         "conservation",

@@ -119,6 +119,17 @@ FILES = 3
 """Of each item, at most."""
 
 
+class Repeater(Walker):
+    """Follows every link, and takes one item from each page, of which those are dropped whose text was met before."""
+
+    name = "repeater"
+    custom_settings: Mapping[str, Any] | None = {
+        "ARTICLE_READER": "resiliparse",
+        "DUPLICATES": "drop",
+        "DUPLICATES_NEAR": 2,
+    }
+
+
 class Beginner(Walker):
     """Begins at one start URL; with the others somebody else comes."""
 
@@ -140,7 +151,7 @@ class Returner(Walker):
     custom_settings: Mapping[str, Any] | None = {"REVISIT_INDEX": PERIOD_S, "REVISIT_ROUNDS": rounds}
 
 
-THOROUGH: frozenset[type[Spider]] = frozenset({Walker, Thinker, Latecomer, Beginner, Returner})
+THOROUGH: frozenset[type[Spider]] = frozenset({Walker, Thinker, Latecomer, Beginner, Returner, Repeater})
 """Those that get everywhere and take one item from each page: what they left undone is somebody's fault."""
-OF_EACH_PAGE: frozenset[type[Spider]] = THOROUGH | {Collector}
+OF_EACH_PAGE: frozenset[type[Spider]] = THOROUGH - {Repeater} | {Collector}
 """Those that take one item from each page, now or when its files are had."""

@@ -19,6 +19,7 @@ from email.utils import format_datetime
 from enum import Enum
 from math import inf, log
 from typing import TypeVar
+from zlib import crc32
 
 from ..kernel.paths import Dice
 
@@ -29,6 +30,7 @@ DELAY_S = 1.0
 RETRY_AFTER_S = 8
 NOWHERE = ("", "//", "nonsense", "http://[::1", "http://a:b:c/", "http://nowhere.test/\x00", "gopher://nowhere.test/")
 """URLs that lead nowhere. No page has a link to them."""
+TEXT_WORDS = 60
 TRIES_MAX = 2
 """How often a flaky page fails, at most: no more than a crawler tries again by default."""
 ZIPF_MAX = 10
@@ -78,6 +80,8 @@ class WebPlan:
     hosts: int = 40
     zipf: float = 1.0
     """The greater, the more pages the largest hosts have."""
+    texts: int = 0
+    """How many texts there are among the pages; 0: the pages have none."""
     links: int = 6
     """On each page, beside those that hold its host together."""
     across: float = 0.2
@@ -115,8 +119,8 @@ class WebPlan:
             raise ValueError("pages and hosts must be at least 1")
         if not 0 <= self.zipf <= ZIPF_MAX:
             raise ValueError(f"zipf must be between 0 and {ZIPF_MAX}")
-        if self.links < 0 or not 0 < self.latency_s < inf:
-            raise ValueError("links must not be negative, and latency_s above 0 and finite")
+        if min(self.links, self.texts) < 0 or not 0 < self.latency_s < inf:
+            raise ValueError("links and texts must not be negative, and latency_s above 0 and finite")
         for name in ("across", "hot", *KINDS, "delayed_hosts", "dead_hosts", "private", "listed", *ODD):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be between 0 and 1")
@@ -313,7 +317,7 @@ class Web:
             said["ETag"] = f'"{len(page.links)}"'
             if condition == said["ETag"]:
                 return Reply(takes_s, host.ip, 304, said)
-        return Reply(takes_s, host.ip, 200, said, _body(page))
+        return Reply(takes_s, host.ip, 200, said, _body(page, self.plan.texts))
 
     def _failure(self, takes_s: float, host: Host, dice: Dice) -> Reply:
         chance = dice.roll()
@@ -453,6 +457,17 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 """By the clocks of busy hosts it is always this late: nobody has to believe them more than the difference."""
 
 
-def _body(page: Page) -> bytes:
+def _body(page: Page, texts: int = 0) -> bytes:
     links = "".join(f'<li><a href="{url}">{url}</a>\n' for url in page.links)
-    return f"<!doctype html><title>{page.url}</title><ul>\n{links}</ul>\n".encode()
+    text = f"<article><p>{_text(text_of(page.url, texts))}</article>\n" if texts else ""
+    return f"<!doctype html><title>{page.url}</title>{text}<ul>\n{links}</ul>\n".encode()
+
+
+def text_of(url: str, texts: int) -> int:
+    """Returns which of so many texts the page of a URL has."""
+    return crc32(url.encode()) % texts
+
+
+def _text(number: int) -> str:
+    dice = Dice(number, "text")
+    return " ".join("".join(chr(97 + int(26 * dice.roll())) for _ in range(5)) for _ in range(TEXT_WORDS))

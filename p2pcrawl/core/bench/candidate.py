@@ -13,8 +13,11 @@ from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import GIVEN_UP, Order
 from p2pcrawl.model.crawl.url import host_of
+from p2pcrawl.model.texts.imprint_url import IMPRINT_URL
 
 Rank = tuple[int, int]
+
+_OURS = (START_URL, IMPRINT_URL)
 
 LOWEST: Rank = (-(1 << 63), -(1 << 63))
 """Before every rank: a horizon at which memory knows nothing yet."""
@@ -47,10 +50,10 @@ class Candidate:
 
     @property
     def asks_nobody(self) -> bool:
-        """True for what a slave does without asking a host: the start of a job, and to send an item on without a file
-        that was given up.
+        """True for what a slave does without asking a host: the start of a job, what a verdict on a text leads to, and
+        to send an item on without a file that was given up.
         """
-        return self.attempts >= GIVEN_UP or self.link.url.startswith(START_URL)
+        return self.attempts >= GIVEN_UP or self.link.url.startswith(_OURS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,6 +147,15 @@ class Inquiry:
                 found += self._records("r.id = ?", number)
         return sorted(found, key=lambda record: record.job)
 
+    def imprints(self, url: str) -> list[RecordRow]:
+        """Returns the records in which items of a plain GET of ``url`` wait, or waited, to hear whether its text was
+        met before; those that are here.
+        """
+        if not self._all("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'imprint'"):
+            return []
+        asked = f"SELECT {KNOWN} FROM imprint AS i JOIN record AS r ON r.id = i.record WHERE i.page = ?"
+        return self._record_rows(self._all(f"{asked} ORDER BY r.job, r.visit, r.id", fingerprint(url)))
+
     def lineage(self, record: RecordRow) -> list[RecordRow]:
         """Returns the page that led to a record, the page that led to that, and so on, at most LINEAGE_MAX."""
         line: list[RecordRow] = []

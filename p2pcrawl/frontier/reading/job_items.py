@@ -14,6 +14,7 @@ from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.records.columns import ITEMS_VISIT
 from p2pcrawl.model.crawl.fingerprint import pack_halves
 from p2pcrawl.model.packing import packed
+from p2pcrawl.model.texts.imprint_url import without_imprint
 
 PAGES_MAX = 500
 BYTES_MAX = 4 * 1024 * 1024
@@ -67,7 +68,7 @@ def pages_after(folder: Path, job: int, after: int) -> list[PageItems]:
             number,
             pack_halves(hi, lo),
             packed(data[record]),
-            url,
+            without_imprint(url),
             visit,
             ended or found,
         )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from p2pcrawl.frontier.database.schema import MappedErrors, open_for_reading
 from p2pcrawl.model.packing import unpacked
+from p2pcrawl.model.texts.imprint_url import without_imprint
 
 SEARCH_S = 0.5
 """How long it is looked for pages of this job among those of others; then what was found is told."""
@@ -43,7 +44,7 @@ def last_items(folder: Path, job: int, limit: int) -> list[LastItem]:
                 )
                 for ended, discovered, url, data in rows:
                     lines = reversed(unpacked(data).split(b"\n"))
-                    page = [LastItem(ended or discovered, url, line) for line in lines]
+                    page = [LastItem(ended or discovered, without_imprint(url), line) for line in lines]
                     found += page[: limit - len(found)]
                     size += len(data)
                     if len(found) >= limit or size >= BYTES_MAX:

@@ -110,6 +110,8 @@ class Batch:
     unstage: list[int] = field(default_factory=list)
     moved: list[MovedRow] = field(default_factory=list)
     leases: list[LeaseRow] = field(default_factory=list)
+    imprints: list[Candidate] = field(default_factory=list)
+    """Those of the leases that are given a verdict, which the commit puts into their links."""
     returned: list[int] = field(default_factory=list)
     """Leases given back unused."""
     hosts: list[HostRow] = field(default_factory=list)

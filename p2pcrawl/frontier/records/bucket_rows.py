@@ -15,6 +15,7 @@ from p2pcrawl.frontier.database.tables import DROPPED_INDEX, FAILED_INDEX, RECOR
 from p2pcrawl.frontier.records import tallies
 from p2pcrawl.frontier.records.columns import PARENT, PLACE, TOLD, named, place_of, travelling_row
 from p2pcrawl.frontier.records.item_table import ItemTable
+from p2pcrawl.frontier.texts.imprint_table import ImprintTable
 from p2pcrawl.model.crawl.record import Order, Phase
 from p2pcrawl.wire.messages.peer_messages import Row
 
@@ -39,9 +40,10 @@ END
 class Buckets:
     """``indexed``: records are found by their bucket, for up to half of the rate at which links are stored."""
 
-    def __init__(self, db: sqlite3.Connection, items: ItemTable, *, indexed: bool) -> None:
+    def __init__(self, db: sqlite3.Connection, items: ItemTable, imprints: ImprintTable, *, indexed: bool) -> None:
         self._db = db
         self._items = items
+        self._imprints = imprints
         db.executescript(_TEMPORARY)
         if indexed:
             db.execute(RECORD_INDEX)
@@ -146,6 +148,7 @@ class Buckets:
         records = [(row["id"],) for row in rows]
         for job, count in self._items.remove([row["id"] for row in rows]).items():
             tally[job]["items"] -= count
+        self._imprints.remove([row["id"] for row in rows])
         run_many(self._db, "INSERT INTO leave", leaves)
         run_many(self._db, "INSERT INTO unseen", [(row["hi"], row["lo"], row["job"]) for row in rows])
         for table, column in (("attempt", "record"), ("record", "id")):

@@ -19,6 +19,7 @@ from p2pcrawl.frontier.records.batch import ItemRow, KeptItems
 from p2pcrawl.frontier.records.columns import ITEMS_VISIT, STAMPED, named, stamp_in
 from p2pcrawl.model.crawl.fingerprint import pack_halves
 from p2pcrawl.model.packing import packed, unpacked
+from p2pcrawl.model.texts.imprint_url import without_imprint
 from p2pcrawl.wire.messages.peer_messages import Row
 
 ITEM_BYTES_MAX = 8 * 1024 * 1024
@@ -197,7 +198,9 @@ class ItemTable:
                 pages[-1] = pages[-1]._replace(last=number)
             else:
                 print_, again = pack_halves(hi, lo), marks is not None
-                pages.append(DurablePage(number, print_, url, visit, ended or discovered, items, again))
+                pages.append(
+                    DurablePage(number, print_, without_imprint(url), visit, ended or discovered, items, again)
+                )
             before = record
             count += rows
             size += len(text)

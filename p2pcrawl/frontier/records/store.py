@@ -30,9 +30,11 @@ from p2pcrawl.frontier.records.item_table import ITEM_BYTES_MAX, BroughtPage, Du
 from p2pcrawl.frontier.records.retried import NEVER_AGAIN, FailedAgain
 from p2pcrawl.frontier.records.seen import SeenFilter
 from p2pcrawl.frontier.records.statistic_rows import read_slices, write_slices
+from p2pcrawl.frontier.texts.imprint_table import ImprintTable
 from p2pcrawl.model.crawl.fingerprint import halves
 from p2pcrawl.model.crawl.record import Order, Phase
 from p2pcrawl.model.reason_choice import EVERY_REASON, ReasonChoice
+from p2pcrawl.model.texts.imprint_url import IMPRINT_URL
 from p2pcrawl.wire.messages.peer_messages import Row
 
 YOUNG_MAX = 200_000
@@ -66,7 +68,8 @@ class Store:
             with self._errors:
                 make_left_out(self._db)
                 self._items = ItemTable(self._db)
-                self._buckets = Buckets(self._db, self._items, indexed=clustered)
+                self._imprints = ImprintTable(self._db)
+                self._buckets = Buckets(self._db, self._items, self._imprints, indexed=clustered)
                 self._last = self._one("SELECT coalesce(max(id), 0) FROM record")
                 self._young = self._one("SELECT count(*) FROM seen_young")
         except BaseException:
@@ -117,6 +120,8 @@ class Store:
         self._items.unstage(batch.unstage)
         if batch.leases:
             run_many(db, "INSERT OR REPLACE INTO lease (record, job, lease, attempt)", batch.leases)
+        for candidate in batch.imprints:
+            candidate.link = self._imprints.judge(candidate)
         if batch.returned:
             run_many(db, "DELETE FROM lease WHERE record IN (", [(r,) for r in batch.returned], ")")
         if batch.hosts:
@@ -152,7 +157,7 @@ class Store:
         """Makes new links records, and queues them."""
         new = self._new_links(links)
         due_visits.hasten(self._db, [link for link in links if link.changed], now)
-        records, seen, queue = [], [], []
+        records, seen, queue, imprints = [], [], [], []
         for (hi, lo, job), found in new:
             self._last += 1
             record, link, host = self._last, found.link, found.host
@@ -160,10 +165,14 @@ class Store:
             records.append(columns_of(record, found, hi, lo, now))
             seen.append((hi, lo, job, record))
             queue.append((job, host, link.kind, *rank, record))
+            if link.url.startswith(IMPRINT_URL):
+                imprints.append((record, job, link))
             result.fresh.append(Candidate(record, link, job, host, found.bucket, *rank))
             batch.tallies[job]["discovered"] += 1
             batch.tallies[job]["queued"] += 1
         insert_many(self._db, "record", records)
+        if imprints:
+            self._imprints.add(imprints)
         run_many(self._db, "INSERT INTO seen_young", seen)
         run_many(self._db, "INSERT INTO queue_young", queue)
         self._young += len(new)
@@ -181,6 +190,8 @@ class Store:
         result.touched.update(candidate.bucket for candidate in result.fresh)
         result.came.update(candidate.record for candidate in result.fresh)
         merging.merge(self._db, self._items, moved, batch, result, now)
+        if imprints := [key for key, each in moved.items() if each.new.link.url.startswith(IMPRINT_URL)]:
+            self._imprints.learn(numbers_of(self._db, imprints).values())
 
     def _new_links(self, links: Sequence[NewLink]) -> Collection[tuple[Key, NewLink]]:
         """Returns the links that are not in the table, each once, in their order."""

@@ -26,6 +26,7 @@ from p2pcrawl.master.revisits.visit_ends import due_after
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
+from p2pcrawl.model.texts.imprint_url import is_imprint
 from p2pcrawl.overlay.peers import Peers
 from p2pcrawl.wire.messages.peer_messages import Merge, Row, Settled, WireHostNote
 from p2pcrawl.wire.messages.slave_messages import OrphanPage, Orphans, Outcome
@@ -59,8 +60,10 @@ class Adoption:
         self._host_notes = host_notes
 
     async def take(self, pid: int, orphans: Orphans) -> None:
-        """Returns when all of it is settled; pages of jobs that nobody here knows are left out."""
-        known = [page for page in orphans.pages if page.page.job in self._jobs]
+        """Returns when all of it is settled; pages of jobs that nobody here knows are left out, and so is what followed
+        from verdicts: whoever owns the text now may have given another one.
+        """
+        known = [p for p in orphans.pages if p.page.job in self._jobs and not is_imprint(p.task.link.url)]
         log.info("slave %d brings %d pages of its last master", pid, len(known))
         await asyncio.gather(*(self._take(page) for page in known))
 

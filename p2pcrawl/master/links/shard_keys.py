@@ -7,6 +7,7 @@ from functools import lru_cache
 from p2pcrawl.core.ring.rendezvous import BUCKETS, bucket_of, bucket_of_hash, key_hash
 from p2pcrawl.model.crawl.record import ShardKey
 from p2pcrawl.model.crawl.url import host_of
+from p2pcrawl.model.texts.imprint_url import IMPRINT_URL
 
 _KNOWN_MAX = 200_000
 
@@ -19,7 +20,11 @@ class Keys:
 
     def place(self, shard_key: ShardKey, url: str, fingerprint: bytes) -> tuple[int, int]:
         """Returns the number of a URL's host, and the bucket that the URL is in. The start of a job has a fingerprint
-        that its URL does not tell."""
+        that its URL does not tell. An imprint is where its text says, whatever the key: each bucket has a host of its
+        own for them."""
+        if url.startswith(IMPRINT_URL):
+            bucket = int.from_bytes(fingerprint[:8], "big") % BUCKETS
+            return key_hash(f"{bucket}.imprint.localhost"), bucket
         end = url.find("/", 8)
         authority = url[:end] if end > 0 else url
         host = self._hosts.get(authority)

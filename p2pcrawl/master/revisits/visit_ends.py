@@ -20,6 +20,7 @@ from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.outcome import Drop, Failure, NoPage
 from p2pcrawl.model.reason_choice import pages_named
+from p2pcrawl.model.texts.imprint_url import IMPRINT_URL
 from p2pcrawl.wire.messages.past_form import packed_past, past_in
 from p2pcrawl.wire.messages.slave_messages import Outcome, Task
 
@@ -130,7 +131,8 @@ def due_after(job: Job, task: Task, outcome: Outcome, now: float) -> tuple[bytes
 
 def _recurs(link: Link, reason: str) -> bool:
     """Tells whether a page can be visited again at all."""
-    return link.callback != FILE_CALLBACK and not link.url.startswith(START_URL) and reason not in _NEVER
+    own = link.url.startswith((START_URL, IMPRINT_URL))
+    return link.callback != FILE_CALLBACK and not own and reason not in _NEVER
 
 
 def _came_of(phase: Phase, reason: str) -> Came:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.bench.workbench import Pick
 from p2pcrawl.core.control import ENDS
@@ -15,6 +16,7 @@ from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.slaves.placing import Placing
 from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
 from p2pcrawl.model.crawl.url import origin_of
+from p2pcrawl.model.texts.imprint_url import is_imprint
 from p2pcrawl.wire.messages.slave_messages import Grant, JobClosing, JobOver, OpenJob, Robots, RobotsTask, Task
 
 GRANTS_MAX = 512
@@ -43,11 +45,14 @@ class Granting:
         self._lease_last = 0
         self._leases: list[tuple[int, Lease | RobotsLease]] = []
         """Those of the last ``grant``, with their sessions' numbers."""
+        self.imprints: list[Candidate] = []
+        """Those of them on which a verdict is to be given."""
         self._promised: Counter[int] = Counter()
         self._suspected: set[int] = set()
 
     def grant(self, leases: list[LeaseRow], now: float) -> None:
         """Leases what is due, as far as the slaves have room; ``leases`` is to be written before they hear of it."""
+        self.imprints = []
         self._follow()
         room = sum(s.room for s in self._sessions.values())
         if room > 0:
@@ -73,6 +78,8 @@ class Granting:
                 session.granted += 1
                 lease = session.leases[candidate.record] = Lease(number, candidate, seat, version=job.version)
                 leases.append((candidate.record, job.id, number, candidate.attempts))
+                if is_imprint(candidate.link.url):
+                    self.imprints.append(candidate)
             self._leases.append((session.id, lease))
 
     def _follow(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any, NewType
 from p2pcrawl.model.crawl.sink_spec import SINKS_MAX, SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.printable import is_text
+from p2pcrawl.model.texts.imprint_url import is_imprint, without_imprint
 
 JobId = NewType("JobId", int)
 
@@ -41,6 +42,8 @@ def is_idle(url: str) -> bool:
 
 def page_name(url: str) -> str:
     """Returns what people are told of the page of a URL: that itself, or which of the crawl's own it is."""
+    if is_imprint(url):
+        return f"the imprint of {without_imprint(url)}"
     if not url.startswith(START_URL):
         return url
     return "the crawl's end" if is_idle(url) else "the spider's start"

@@ -16,6 +16,7 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from p2pcrawl.model.choosing.article_reader import ArticleReader
+from p2pcrawl.model.choosing.duplicate_pages import DuplicatePages, check_duplicates
 from p2pcrawl.model.choosing.foreign_names import is_scrapys
 from p2pcrawl.model.choosing.proxy_stickiness import ProxyStickiness
 from p2pcrawl.model.choosing.reading import Readings
@@ -266,6 +267,12 @@ class Settings(Readings):
     # -- spider, items, ending ----------------------------------------------------------------
     article_reader: ArticleReader = ArticleReader.TRAFILATURA
     """Who finds the articles of pages: ``trafilatura``, or ``resiliparse`` where speed is all."""
+    duplicates: DuplicatePages = DuplicatePages.KEPT
+    """What happens to items of pages that say what another page said before: ``mark``, ``drop``, or nothing."""
+    duplicates_near: int = 0
+    """Bits of 64 that may differ between texts that count as the same; 0: they are equal but for white space."""
+    duplicates_field: str = "duplicate_of"
+    """The field of each item that says of which page it is a duplicate."""
     item_pipelines: Mapping[str, int | None] = field(default_factory=dict)
     """Classes by where they are, and their order; None: it takes no part."""
     downloader_middlewares: Mapping[str, int | None] = field(default_factory=dict)
@@ -334,6 +341,7 @@ class Settings(Readings):
         for purpose in self.purpose:
             if purpose not in list(Purpose):
                 raise ConfigurationError(f"PURPOSE is some of {', '.join(Purpose)}, not {purpose!r}")
+        check_duplicates(self.duplicates, self.duplicates_near, self.duplicates_field)
         if self.httpcache_enabled:
             check_cache(self.httpcache_dir, self.httpcache_storage)
         for agent in self.user_agents:
@@ -541,7 +549,7 @@ def _read(name: str, value: Any) -> Any:
                 f"setting FEEDS is a mapping from addresses to mappings of options, in text as JSON{how}"
             ) from None
         if isinstance(wanted, type) and issubclass(wanted, StrEnum):
-            choices = ", ".join(wanted)
+            choices = ", ".join(filter(None, wanted))
             raise ConfigurationError(f"setting {name.upper()} is one of {choices}, not {value!r}") from error
         if name == "purpose":
             raise ConfigurationError(f"setting PURPOSE is some of {', '.join(Purpose)}, not {value!r}") from error

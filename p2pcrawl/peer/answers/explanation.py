@@ -22,11 +22,13 @@ from p2pcrawl.model.crawl.record import Phase, ShardKey, phase_of, stamp_of, vis
 from p2pcrawl.model.crawl.url import canonical, host_of
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.peer.answers.history import history, nothing_known_of
+from p2pcrawl.peer.answers.page_texts import in_order, page_texts_in
 from p2pcrawl.spiders.page.typed_urls import checked_url
 from p2pcrawl.wire.messages.peer_messages import ListKeys, WireRange
 
 ASK_S = 10.0
 _TOLD = Decoder(dict[str, Any])
+_TEXTS = Decoder(list[dict[str, Any]])
 COPY_S = 3.0
 _DEPTH = 15
 """Hexadecimal digits of a fingerprint that name a single row, but for chance."""
@@ -59,9 +61,33 @@ class Explanation:
             found["crawled_by"] = found["crawled_by"] or answer["crawled_by"]
             found["records"] += answer["records"]
             found["hints"] += [hint for hint in answer["hints"] if hint not in found["hints"]]
+            found["texts"] += answer["texts"]
         if found["records"]:
             found["hints"] = []
+            await self._add_texts(found, url)
         return found
+
+    async def texts(self, text: str, jobs: list[int]) -> list[dict[str, Any]]:
+        """Tells what this master knows of the text of a page in these jobs."""
+        return await asyncio.to_thread(page_texts_in, self._folder, checked_url(text), set(jobs))
+
+    async def _add_texts(self, found: dict[str, Any], url: str) -> None:
+        """Adds what other masters know of the page's text, where jobs ask for that: it is theirs whose the text is."""
+        jobs = [job for job in {r["job"] for r in found["records"]} if self._master.jobs[job].settings.duplicates]
+        asked = {record["owner"] for record in found["records"]}
+        for member in self._peers.members() if jobs else ():
+            if member.id in asked:
+                continue
+            try:
+                found["texts"] += await self._texts_at(member.id, url, jobs)
+            except P2PCrawlError as error:
+                found["notes"].append(f"{member.id[:8]}, which may know the text, did not answer: {error}")
+        found["texts"] = in_order(found["texts"])
+
+    async def _texts_at(self, node: NodeId, url: str, jobs: list[int]) -> list[dict[str, Any]]:
+        if node == self._peers.me:
+            return await self.texts(url, jobs)
+        return await self._peers.query(node, "ask:why-texts", {"url": url, "jobs": jobs}, _TEXTS, ASK_S)
 
     async def here(self, text: str, jobs: list[int]) -> dict[str, Any]:
         """Tells what this master knows of a URL in these jobs."""

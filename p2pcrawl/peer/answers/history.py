@@ -14,6 +14,7 @@ from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.crawl.url import canonical, host_of, origin_of
 from p2pcrawl.peer.answers.never_seen import hints, spec_of
+from p2pcrawl.peer.answers.page_texts import page_texts
 from p2pcrawl.wire.messages.past_form import past_in
 
 
@@ -26,6 +27,7 @@ def nothing_known_of(url: str) -> dict[str, Any]:
         "seen": False,
         "crawled_by": 0,
         "records": [],
+        "texts": [],
         "hints": [],
         "notes": [],
     }
@@ -43,6 +45,7 @@ def history(inquiry: Inquiry, url: str, only: Collection[int] | None = None) -> 
         "seen": bool(records),
         "crawled_by": inquiry.writer(),
         "records": [_record(inquiry, jobs[r.job], r) for r in records],
+        "texts": page_texts(inquiry, url, jobs) if plain else [],
         "hints": [] if plain else hints(inquiry, list(jobs.values()), url, bool(others)),
     }
     return found, records

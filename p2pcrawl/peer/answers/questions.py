@@ -94,6 +94,8 @@ class Questions:
                 return await self._explanation.why(str(arguments.get("url", "")))
             case "why-here":
                 return await self._explanation.here(str(arguments["url"]), list(arguments["jobs"]))
+            case "why-texts":
+                return await self._explanation.texts(str(arguments["url"]), list(arguments["jobs"]))
             case "pages":
                 return await self._pages(int(arguments["job"]), int(arguments["after"]))
         raise ConfigurationError(f"there is no question {what!r}")

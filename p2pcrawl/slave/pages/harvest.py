@@ -142,6 +142,34 @@ class Harvest:
         self._items.append(data)
         self._size += len(data)
 
+    @property
+    def has_items(self) -> bool:
+        """True if the page has yielded any items."""
+        return bool(self._items) or self.items_left
+
+    @property
+    def items_left(self) -> bool:
+        """True if some of them went ahead."""
+        return self._items_ahead > 0
+
+    @property
+    def items(self) -> list[bytes]:
+        """The items that have not been taken."""
+        return self._items
+
+    def take_items(self) -> list[bytes]:
+        """Takes the items, which leave the page in another way."""
+        items, self._items = self._items, []
+        self._size -= sum(map(len, items))
+        return items
+
+    def add_link(self, link: Link) -> None:
+        """Adds a link as it is, which is nobody's to filter."""
+        shared = link._replace(url="", fingerprint=bytes(SIZE))
+        self._links.append(LinkColumns(shared, [link.url], link.fingerprint))
+        self._rows += 1
+        self._size += len(link.url) + len(link.extra)
+
     def add_links(self, batch: LinkBatch, some: Sequence[str] | None = None) -> None:
         """Adds a whole batch, or some of its URLs; only these differ, so the rest is looked at once."""
         if some is None:

@@ -29,6 +29,7 @@ from p2pcrawl.model.errors import (
     ConfigurationError,
     TooSlow,
 )
+from p2pcrawl.model.texts.imprint_url import is_imprint
 from p2pcrawl.slave.hooks.inline_fetches import PLACE, HostPlace, InlineFetches
 from p2pcrawl.slave.hooks.left_out import LeftOutExamples
 from p2pcrawl.slave.hooks.page_log import PageLog
@@ -51,6 +52,7 @@ from p2pcrawl.slave.pages.requeue_end import RequeueEnds
 from p2pcrawl.slave.pages.scope import Scope, UnheardMeta
 from p2pcrawl.slave.pages.start_work import StartWork
 from p2pcrawl.slave.pages.traces import sendable
+from p2pcrawl.slave.work.imprint_work import ImprintWork
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.making import make_component
 from p2pcrawl.spiders.items.travelling import HOME
@@ -114,6 +116,7 @@ class JobRun:
         self._items = ItemPassage(self._pipelines, self._errands, self.handle, self._complaints, settings.slave_silence)
         self._harvesting = Harvesting(self._items, self._announcing, self._complaints)
         self.starts = StartWork(self._side, self._harvesting)
+        self._imprints = ImprintWork(settings, self.handle.stats)
         self._working = 0
         self._rest = asyncio.Event()
         self._rest.set()
@@ -238,7 +241,7 @@ class JobRun:
     async def _work(self, task: Task, outbox: Outbox, fence: Fence) -> None:
         work.begin(task.lease)
         HOME.set(type(self.spider).__module__)
-        start = task.link.url.startswith(START_URL)
+        start, imprint = task.link.url.startswith(START_URL), is_imprint(task.link.url)
         harvest = Harvest(
             task,
             self.settings,
@@ -251,19 +254,23 @@ class JobRun:
             follows=self._follows,
         )
         idle = start and is_idle(task.link.url)
-        place = None if start else HostPlace(host_of(task.link.url), task.delay_s, fence)
+        place = None if start or imprint else HostPlace(host_of(task.link.url), task.delay_s, fence)
         PLACE.set(place)
         if idle:
             outcome = await fence.guard(self._idle(harvest))
         elif start:
             # A start() may wait as long as it likes, for work; another slave begins it anew.
             outcome = await fence.guard(self.starts.run(harvest, outbox))
+        elif imprint:
+            outcome = self._imprints.follow(harvest)
         elif task.link.callback == FILE_CALLBACK:
             outcome = await self._files.file(harvest, outbox, fence)
         else:
             if task.link.seed:
                 self._home.welcome(task.link.url)
             outcome = await self._pages.page(harvest, outbox, fence)
+        if self._imprints.wanted and not start and not imprint:
+            await self._imprints.leave(harvest, outcome)
         if place is not None:
             place.is_over = True
         outcome.detail, outcome.close = sendable(outcome.detail), sendable(outcome.close)

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
+from p2pcrawl.model.choosing.duplicate_pages import NEAR_BITS_MAX
+
 Count = Annotated[int, Meta(ge=0)]
 Seconds = Annotated[float, Meta(ge=0)]
 Patterns = list[str]
@@ -85,6 +87,16 @@ class Revisit(Struct, forbid_unknown_fields=True, frozen=True):
     """How often each page is visited at all; 0: for ever."""
 
 
+class Duplicates(Struct, forbid_unknown_fields=True, frozen=True):
+    """The treatment of articles that say what another page said before; what is not said is as the settings have it."""
+
+    then: Literal["", "mark", "drop"] = ""
+    near: Annotated[int, Meta(ge=0, le=NEAR_BITS_MAX)] = 0
+    """Bits of 64 that may differ; 0: the texts are equal."""
+    field: str = ""
+    """Of the items, which says of which page they are duplicates."""
+
+
 class Board(Struct, forbid_unknown_fields=True, frozen=True):
     """A whole board."""
 
@@ -110,6 +122,7 @@ class Board(Struct, forbid_unknown_fields=True, frozen=True):
     articles: ArticleChoice = ArticleChoice()
     fields: dict[str, str | BoardField] = {}
     """By name; a text is a CSS selector, or an XPath where it begins with ``/``, ``./`` or ``(``."""
+    duplicates: Duplicates = Duplicates()
     limits: Limits = Limits()
     speed: Speed = Speed()
     revisit: Revisit = Revisit()

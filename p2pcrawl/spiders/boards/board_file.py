@@ -140,6 +140,8 @@ def _check(board: Board) -> None:
             _tried([table, "xpath"], lambda query=query: etree.XPath(query))
     for name, field in board.fields.items():
         _check_field(["fields", name], as_field(field))
+    if (board.duplicates.near or board.duplicates.field) and not board.duplicates.then:
+        raise _BoardMistake(["duplicates"], 'duplicates: say what becomes of them, then = "mark" or "drop"')
     _tried(["jumps"], lambda: Jumps(board.jumps))
     periods = {name: value for name, value in board_settings(board).items() if name.startswith("REVISIT_")}
     _tried(["revisit"], lambda: Settings().updated(periods))
@@ -202,6 +204,9 @@ def board_settings(board: Board) -> dict[str, Any]:
         "REVISIT_MAX": board.revisit.max,
         "REVISIT_HOST_BUDGET": board.revisit.host_budget,
         "REVISIT_ROUNDS": board.revisit.rounds,
+        "DUPLICATES": board.duplicates.then,
+        "DUPLICATES_NEAR": board.duplicates.near,
+        "DUPLICATES_FIELD": board.duplicates.field,
         "FEEDS": _feeds(board.output),
     }
     return {name: value for name, value in said.items() if value} | _zero_delay(board) | board.settings

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.outcome import Drop
+from p2pcrawl.model.texts.imprint_url import is_imprint
 
 from ...observe.folders import DONE, DROPPED, FAILED, QUEUED, Record, print_of
 from ...play.evidence import Evidence, listed, told
@@ -65,7 +66,8 @@ def _out_of_bounds(web: Web, records: Mapping[str, Record]) -> Iterator[str]:
     if closed:
         yield f"{len(closed)} URLs of private hosts were asked for that no start URL opens: {listed(closed)}"
     known = {*web.pages, *NOWHERE}
-    invented = sorted(url for url in records if url not in known and not url.startswith(START_URL))
+    own = (url for url in records if not url.startswith(START_URL) and not is_imprint(url))
+    invented = sorted(url for url in own if url not in known)
     if invented:
         yield f"{len(invented)} records are of no page: {listed(invented)}"
 

@@ -24,6 +24,7 @@ from .work import (
     of_parts,
     of_sessions,
     of_slaves,
+    of_texts,
     of_visits,
 )
 
@@ -50,6 +51,7 @@ _AREAS: tuple[tuple[Mutant, ...], ...] = (
     of_sessions.MUTANTS,
     of_slaves.MUTANTS,
     of_visits.MUTANTS,
+    of_texts.MUTANTS,
 )
 
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for area in _AREAS for mutant in area}

@@ -8,6 +8,7 @@ from dataclasses import fields
 import pytest
 
 from p2pcrawl.model.choosing.article_reader import ArticleReader
+from p2pcrawl.model.choosing.duplicate_pages import DuplicatePages
 from p2pcrawl.model.choosing.proxy_stickiness import ProxyStickiness
 from p2pcrawl.model.choosing.signature_form import SignatureForm, SignWhen
 from p2pcrawl.model.cluster.placement import GroupPlacement
@@ -20,6 +21,8 @@ from p2pcrawl.model.errors import ConfigurationError
 
 CHANGED = {
     "article_reader": ArticleReader.RESILIPARSE,
+    "duplicates": DuplicatePages.MARK,
+    "duplicates_near": 0,
     "concurrent_requests": 7,
     "concurrent_requests_per_domain": 3,
     "download_delay": 0.5,
@@ -272,3 +275,17 @@ def test_robots_txt_with_signals_is_known_apart_from_that_without() -> None:
 def test_signature_that_cannot_be_checked_is_refused(given: dict[str, str], told: str) -> None:
     with pytest.raises(ConfigurationError, match=told):
         Settings().updated(given)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"DUPLICATES": "markk"}, "DUPLICATES is one of mark, drop"),
+        ({"DUPLICATES_NEAR": "3"}, "DUPLICATES_NEAR needs DUPLICATES"),
+        ({"DUPLICATES": "drop", "DUPLICATES_NEAR": "7"}, "from 0 to 6, not 7"),
+        ({"DUPLICATES": "mark", "DUPLICATES_FIELD": ""}, "needs DUPLICATES_FIELD"),
+    ],
+)
+def test_duplicates_that_cannot_be_told_are_refused(changes: dict[str, str], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        Settings().updated(changes)

@@ -413,6 +413,20 @@ class UrlRecord(TypedDict):
     copies: list[CopyHeld]
 
 
+class PageText(TypedDict):
+    """The verdict on a page's text by one band of its signature: whether it was met before, where, and how far off."""
+
+    job: int
+    visit: int
+    band: int
+    bands: int
+    phase: str
+    reason: str
+    first: str
+    distance: int
+    items: int
+
+
 class WhyAnswer(TypedDict):
     """The history of a URL in all jobs. ``hints``: why it may be unknown."""
 
@@ -422,5 +436,6 @@ class WhyAnswer(TypedDict):
     seen: bool
     crawled_by: int
     records: list[UrlRecord]
+    texts: list[PageText]
     hints: list[Any]
     notes: list[str]

@@ -116,3 +116,24 @@ def test_board_travels_as_its_text(file: Path) -> None:
 
     assert (spec.name, spec.spider.file, spec.project) == ("press", "press.toml", b"")
     assert spec.code == file.read_text() and spec.settings["depth_limit"] == 3
+
+
+def test_duplicates_are_settings() -> None:
+    board = read_board(BOARD + '\n[duplicates]\nthen = "drop"\nnear = 3\nfield = "same"\n', "press.toml")
+
+    settings = Settings().updated(board_settings(board))
+
+    assert (settings.duplicates, settings.duplicates_near, settings.duplicates_field) == ("drop", 3, "same")
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("near = 3", 'then = "mark" or "drop"'),
+        ('then = "dorp"', "duplicates.then"),
+        ('than = "drop"', "did you mean then"),
+    ],
+)
+def test_duplicates_of_which_nothing_is_to_become_are_a_mistake(table: str, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        read_board(f"{BOARD}\n[duplicates]\n{table}\n", "press.toml")

@@ -1,0 +1,1 @@
+"""Texts of pages that are known: which imprints are firsts, and the verdicts on others."""

@@ -1,0 +1,1 @@
+"""Checkers of pages that say the same."""
