@@ -64,7 +64,7 @@ class Neighbours:
         self.send, self.flush, self.pending = self.dispatch.add, self.dispatch.flush, self.dispatch.pending
         self.replicate, self.when_safe = replication.replicate, self.copier.when_safe
         self.when_copied = self.copier.when_copied
-        self.provisional, self.doubt = self.copying.provisional, self.copying.doubt
+        self.doubt = self.copying.doubt
         self.adopt = self.adoption.take
 
     async def close(self) -> None:
@@ -91,6 +91,12 @@ class Neighbours:
             self.ground.fate.fail(failure_of(bye))
 
     # -- links --------------------------------------------------------------------------------
+
+    def provisional(self, bucket: int, known: int) -> bool:
+        """Tells whether links in a bucket have fewer copies than they should. In one that is not served they always
+        have: until its epoch has begun no standing says that something was acknowledged, should it be lost.
+        """
+        return not self.ownership.in_service(bucket) or self.copying.provisional(bucket, known)
 
     @property
     def full(self) -> bool:
