@@ -25,7 +25,7 @@ class Held(NamedTuple):
 
     @property
     def phase(self) -> int:
-        """How far its last visit is."""
+        """The phase of its last visit."""
         return phase_of(self.step)
 
 

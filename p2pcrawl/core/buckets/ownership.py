@@ -482,7 +482,7 @@ class Ownership:
 
     @property
     def let_go_of(self) -> frozenset[int]:
-        """Those of them that their owner has our word for: it is asking for them, or has everything."""
+        """The part of what is left over that its owner has our word for: it is asking for it, or has everything."""
         return self.states.those(BucketState.LET_GO, BucketState.GIVING)
 
     # -- sums ---------------------------------------------------------------------------------
