@@ -47,9 +47,7 @@ def _keep_rows(self: Handover, buckets: Collection[int], still: Callable[[], boo
 # -- items-not-copied: copies know that a page is done, and not what it brought ---------------
 
 
-def _without_items(
-    e: Ending, staged: tuple[int, bytes] | None = None, kept: KeptItems | None = None
-) -> CopyRow:
+def _without_items(e: Ending, staged: tuple[int, bytes] | None = None, kept: KeptItems | None = None) -> CopyRow:
     return _copy_of_ending(e, (0, b""))
 
 
