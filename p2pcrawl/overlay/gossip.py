@@ -23,6 +23,7 @@ Exchange = Callable[[Address, bytes], Awaitable[bytes]]
 OnEvent = Callable[[Event], None]
 
 EXCHANGES_MAX = 8
+"""Exchanges under way; whoever cannot be reached holds up one of these for a while."""
 
 
 class GossipDriver:
@@ -38,6 +39,8 @@ class GossipDriver:
         self._timer: asyncio.TimerHandle | None = None
         self._due_at = float("inf")
         self._exchanges = Tasks()
+        self._to_ask: dict[Address, None] = {}
+        """Those with whom views are to be exchanged, as soon as one of the others has answered, or does not."""
         self._loop = asyncio.get_running_loop()
         self._closed = False
         self.malformed = 0
@@ -110,13 +113,21 @@ class GossipDriver:
             return
         for address, message in output.datagrams:
             self._sender.send_to(GOSSIP, encode_gossip(message), address)
-        for address in output.sync_with:
-            if len(self._exchanges) < EXCHANGES_MAX:
-                self._exchanges.start(self._compare(address))
+        self._to_ask.update(dict.fromkeys(output.sync_with))
+        self._begin_exchanges()
         for event in output.events:
             log.info("%s %s at %s", event.member.id[:8], event.kind, event.member.address)
             self._on_event(event)
         self._schedule()
+
+    def _begin_exchanges(self) -> None:
+        """Begins as many exchanges as there may be. None is left out: the first of those that somebody joins through
+        may all be gone, and be asked again before the others.
+        """
+        while self._to_ask and len(self._exchanges) < EXCHANGES_MAX and not self._closed:
+            address = next(iter(self._to_ask))
+            del self._to_ask[address]
+            self._exchanges.start(self._compare(address)).add_done_callback(lambda _: self._begin_exchanges())
 
     def _schedule(self) -> None:
         at = self.membership.next_at

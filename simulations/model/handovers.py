@@ -135,6 +135,11 @@ class Handovers:
     def taken(self, claimer: str, master: str, buckets: Collection[int]) -> None:
         """Judges the word of one that has all that another had of buckets which that has let go of."""
         self._look_again()
+        # What it had let go of itself is its own once more: an older word to take that, which comes late, is none.
+        for (giver, _), had in self._released.items():
+            if giver == claimer:
+                for key in [key for key in had if self.stores.bucket_of[key] in buckets]:
+                    del had[key]
         store = self.stores.store(claimer)
         for key, stamp in self._released.get((master, claimer), {}).items():
             if self.stores.bucket_of[key] in buckets and store.stamp(key) < stamp and not self.sight.deleted(key[2]):

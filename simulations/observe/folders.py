@@ -79,20 +79,28 @@ def read_folder(path: Path, job: int) -> Folder:
     return folder
 
 
-def read_phases(path: Path, job: int) -> dict[Print, int]:
+def phase_of(step: int) -> int:
+    """Returns the phase of a visit, QUEUED or another, of the step that a URL has come to."""
+    return step & 3
+
+
+def read_steps(path: Path, job: int) -> dict[Print, int]:
     """Reads how far this folder knows each URL to be, as record or as copy; what is damaged knows nothing. Cheap: a run
     asks for it again and again.
+
+    The visit counts first, then its phase: a URL that is fetched anew is further than one that had failed.
     """
-    phases: dict[Print, int] = {}
-    held = f"SELECT hi, lo, stamp >> {_PHASE_SHIFT} & 3 FROM held WHERE job = ?"
-    for file, sql in (("frontier.db", "SELECT hi, lo, phase FROM record WHERE job = ?"), ("copies.db", held)):
+    steps: dict[Print, int] = {}
+    held = f"SELECT hi, lo, stamp >> {_PHASE_SHIFT} FROM held WHERE job = ?"
+    record = "SELECT hi, lo, visit << 2 | phase FROM record WHERE job = ?"
+    for file, sql in (("frontier.db", record), ("copies.db", held)):
         if not (path / file).exists():
             continue
         with suppress(sqlite3.DatabaseError), _opened(path / file) as database:
-            for hi, lo, phase in database.execute(sql, (job,)):
-                if phases.get((hi, lo), -1) < phase:
-                    phases[hi, lo] = phase
-    return phases
+            for hi, lo, step in database.execute(sql, (job,)):
+                if steps.get((hi, lo), -1) < step:
+                    steps[hi, lo] = step
+    return steps
 
 
 def read_spooled(path: Path, job: int) -> frozenset[Print]:
@@ -121,7 +129,7 @@ def read_rows(path: Path, job: int) -> dict[str, int]:
 
 def ended_in(path: Path, job: int) -> Iterator[Print]:
     """Returns the URLs that this folder knows to be through, as record or as copy."""
-    return (key for key, phase in read_phases(path, job).items() if phase)
+    return (key for key, step in read_steps(path, job).items() if phase_of(step))
 
 
 def _opened(path: Path) -> closing[sqlite3.Connection]:

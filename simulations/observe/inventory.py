@@ -10,18 +10,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from .folders import Print, read_phases, read_spooled
+from .folders import Print, phase_of, read_spooled, read_steps
 
 
 class Held(NamedTuple):
     """The state of one URL on all disks."""
 
-    phase: int
-    """The furthest that any of them knows."""
+    step: int
+    """The furthest that any of them knows: its visit, and how far that is."""
     disks: int
     """How many know the URL at all."""
     through: int
     """How many know that it is through."""
+
+    @property
+    def phase(self) -> int:
+        """The phase of its last visit."""
+        return phase_of(self.step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +64,8 @@ class Stock:
         for folder in folders:
             count += 1
             spooled |= read_spooled(folder, job)
-            for key, phase in read_phases(folder, job).items():
+            for key, step in read_steps(folder, job).items():
                 known, disks, through = standing.get(key, first)
-                held = Held(max(known, phase), disks + 1, through + bool(phase))
+                held = Held(max(known, step), disks + 1, through + bool(phase_of(step)))
                 standing[key] = self._alike.setdefault(held, held)
         self.inventories.append(Inventory(now_s, standing, count, lost, whole, frozenset(spooled)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from .folders import DROPPED, QUEUED, Print
+from .folders import Print
 from .keepers import Keepers, Rows
 
 REST_S = 10.0
@@ -77,7 +77,7 @@ class Losses:
     """Of all pages of the web."""
     keepers: Keepers = field(default_factory=Keepers)
     firm: dict[Print, int] = field(default_factory=dict)
-    """How far each firm fact is known to be."""
+    """How far each firm fact is known to be, in steps."""
     since_s: dict[int, float] = field(default_factory=dict)
     """Since when each bucket lacks something firm that it lacks still."""
 
@@ -89,19 +89,17 @@ class Losses:
             row = rows[bucket]
             if len(row) < copies or not all(holder in disks for holder in row):
                 continue
-            phase = min(disks[holder].get(key, -1) for holder in row)
-            if phase >= QUEUED:
-                # What was dropped is queued again when a start URL opens its host.
-                phase = QUEUED if phase == DROPPED else phase
-                self.firm[key] = max(phase, self.firm.get(key, QUEUED))
+            step = min(disks[holder].get(key, -1) for holder in row)
+            if step >= 0:
+                self.firm[key] = max(step, self.firm.get(key, 0))
 
     def reach(
         self, now_s: float, disks: Mapping[str, Mapping[Print, int]], there: Collection[str], gone: Collection[str]
     ) -> Reach:
         """Judges what is out of reach. ``disks``: of those that are there; ``there``: these, and who left in order."""
         lacking: dict[int, Print] = {}
-        for key, phase in self.firm.items():
-            if phase > max((known.get(key, -1) for known in disks.values()), default=-1):
+        for key, step in self.firm.items():
+            if step > max((known.get(key, -1) for known in disks.values()), default=-1):
                 lacking.setdefault(self.buckets[key], key)
         self.since_s = {bucket: self.since_s.get(bucket, now_s) for bucket in lacking}
         keepers = self.keepers

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 
 from ..kernel.node import DISK_S
-from ..observe.folders import Print, read_phases, read_spooled
+from ..observe.folders import Print, phase_of, read_spooled, read_steps
 
 if TYPE_CHECKING:
     from .stage import Stage
@@ -133,9 +133,12 @@ class Healing:
     def _read_disks(self, stage: Stage) -> None:
         """Reads the disks of those that are up."""
         folders = [machine.folder for machine in stage.up]
-        disks = [read_phases(folder, stage.job) for folder in folders]
-        through = frozenset(key for disk in disks for key, phase in disk.items() if phase)
-        queued = any(key not in through for disk in disks for key in disk)
+        disks = [read_steps(folder, stage.job) for folder in folders]
+        furthest: dict[Print, int] = {}
+        for disk in disks:
+            furthest.update({key: step for key, step in disk.items() if step > furthest.get(key, -1)})
+        through = frozenset(key for key, step in furthest.items() if phase_of(step))
+        queued = len(through) < len(furthest)
         found = {
             THIN: _thin_on(disks, stage.options.replicas),
             SPOOLED: frozenset[Print]().union(*(read_spooled(folder, stage.job) for folder in folders)),

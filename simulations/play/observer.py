@@ -17,7 +17,7 @@ from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.peer.figures.statistics_told import ROWS_MAX
 
 from ..kernel.life import NodeDown
-from ..observe.folders import Print, read_phases
+from ..observe.folders import Print, read_steps
 from ..observe.inventory import Stock
 from ..observe.ledgers import Ledgers
 from ..observe.loads import Loads
@@ -75,6 +75,8 @@ class Observer:
         self._stage = stage
         self._finals: set[bytes] = set()
         """Those that were final. Who comes back is given them, too."""
+        self._away: dict[bytes, frozenset[str]] = {}
+        """Who was not there when a certificate was first seen."""
         self._said: dict[str, bytes] = {}
         """The certificate of each that says that the job is finished."""
         self._stocked_s = 0.0
@@ -136,7 +138,7 @@ class Observer:
                 answer = await machine.ask("job", {"job": stage.job})
             except (P2PCrawlError, NodeDown):
                 continue
-            known = frozenset().union(*(read_phases(m.folder, stage.job) for m in stage.staying))
+            known = frozenset().union(*(read_steps(m.folder, stage.job) for m in stage.staying))
             self.told.append(Told(stage.world.now, machine.name, answer, len(known)))
 
     def take_stock(self, lost: frozenset[str] = frozenset()) -> None:
@@ -163,7 +165,11 @@ class Observer:
                     self._look_for_overlooked(machine, frozenset(json.loads(certificate)["members"]))
                 # Who has left in order and is back beyond a cut knows of nothing that was said since.
                 heard = not any(one.name in self.left for one in stage.up)
-                self.claims.append((stage.world.now, machine.name, (final and heard) or stage.untroubled()))
+                # Who was away when it was said is told so when it is back, and may know better.
+                away = frozenset(one.name for one in stage.machines if one not in stage.up)
+                told = machine.name in self._away.setdefault(certificate, away)
+                is_last_word = (final and heard) or (stage.untroubled() and not told)
+                self.claims.append((stage.world.now, machine.name, is_last_word))
             self._said[machine.name] = certificate
 
     def _look_for_overlooked(self, machine: Machine, signers: frozenset[str]) -> None:
@@ -173,11 +179,11 @@ class Observer:
         stage = self._stage
         known: dict[Print, int] = {}
         for signer in (m for m in stage.machines if m.id in signers):
-            for key, phase in read_phases(signer.folder, stage.job).items():
-                known[key] = max(phase, known.get(key, -1))
+            for key, step in read_steps(signer.folder, stage.job).items():
+                known[key] = max(step, known.get(key, -1))
         said = f"{machine.name} had a final certificate at {stage.world.now:.2f} s"
         for away in (m for m in stage.machines if m.id not in signers):
-            more = sum(phase > known.get(key, -1) for key, phase in read_phases(away.folder, stage.job).items())
+            more = sum(step > known.get(key, -1) for key, step in read_steps(away.folder, stage.job).items())
             if more:
                 self.overlooked.append(f"{said}, and {away.name}, which was away, knew more of {more} URLs")
             elif away.name not in self.left:

@@ -17,7 +17,7 @@ from p2pcrawl.model.crawl.record import ShardKey
 from p2pcrawl.model.errors import P2PCrawlError
 
 from ..kernel.life import NodeDown
-from ..observe.folders import Print, print_of, read_phases
+from ..observe.folders import Print, print_of, read_steps
 from ..observe.losses import REST_S, Losses, Reach, Said, Telling
 from .evidence import NotSettled
 
@@ -187,7 +187,7 @@ class Reckoning:
         return Said(stage.state(machine), named, missing, stage.certificate(machine))
 
     def _disks(self) -> Mapping[str, Mapping[Print, int]]:
-        return {m.id: read_phases(m.folder, self._stage.job) for m in self._stage.up}
+        return {m.id: read_steps(m.folder, self._stage.job) for m in self._stage.up}
 
     def _there(self) -> set[str]:
         return {m.id for m in self._stage.up} | self._left()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from random import Random
 from typing import TextIO
@@ -12,7 +13,7 @@ from typing import TextIO
 from p2pcrawl.model.errors import ConfigurationError
 
 from ..kernel.own_name import COMMAND, example
-from ..play.options import LAWS, PLACEMENTS, RINGS, Options
+from ..play.options import DRAWS, LAWS, PLACEMENTS, RINGS, Options
 from ..report.telling import told
 from ..scenarios import SCENARIOS
 from ..whole.outcome import Progress
@@ -21,7 +22,7 @@ from ..whole.simulation import Simulation
 from .asked import add_plan_options, plan_of
 
 _DEFAULT = Options()
-DRAWS = {"aims": 0.4, "web": 0.4}
+SHARES = {"aims": 0.4, "web": 0.4, "limits": 0.25, "jobs": 0.2, "verbs": 0.2}
 """The share of the seeds in which each is drawn besides."""
 _RINGS = (*[_DEFAULT.ring] * 7, *RINGS)
 LIMIT_S = 1200.0
@@ -35,7 +36,8 @@ EXAMPLES = f"""\
   {COMMAND} run {example("outage.toml")} --seed 3"""
 REPLAY_EXAMPLES = f"""\
   {COMMAND} replay 13
-  {COMMAND} replay 13 --log 13.log"""
+  {COMMAND} replay 13 --log 13.log
+  {COMMAND} replay 13 --draws limits jobs"""
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -51,16 +53,25 @@ def run(asked: argparse.Namespace) -> int:
 
 def add_replay_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("seed", type=int, help="a seed of a swarm")
+    add_draws_option(parser)
     _add_output_options(parser)
+
+
+def add_draws_option(parser: argparse.ArgumentParser) -> None:
+    """Adds the flag that says what the seeds of a swarm draw besides, in place of what they draw by themselves."""
+    parser.add_argument(
+        "--draws", nargs="+", choices=DRAWS, metavar="WHAT",
+        help=f"what is drawn besides (default: as the seed has it): {', '.join(DRAWS)}",
+    )  # fmt: skip
 
 
 def replay(asked: argparse.Namespace) -> int:
     """Runs one seed of a swarm again."""
-    return _play(Plan(drawn(asked.seed)), asked)
+    return _play(Plan(drawn(asked.seed, asked.draws)), asked)
 
 
-def drawn(seed: int) -> Options:
-    """Draws the options of a swarm's run from a seed."""
+def drawn(seed: int, draws: Sequence[str] | None = None) -> Options:
+    """Draws the options of a swarm's run from a seed: with these draws besides, or with what the seed has itself."""
     dice = Random(f"{seed}/swarm")
     replicas = dice.choice((1, 2, 2, 2, 3))
     fit = {name: each for name, each in SCENARIOS.items() if each.replicas_min <= replicas and each.drawn}
@@ -89,8 +100,12 @@ def drawn(seed: int) -> Options:
         delay_s=0.0 if Random(f"{seed}/delay").random() < 0.15 else _DEFAULT.delay_s,
         ring=_DEFAULT.ring if len(scenario.weights) > 1 else Random(f"{seed}/ring").choice(_RINGS),
         placement=Random(f"{seed}/placement").choice(PLACEMENTS),
-        draws=tuple(what for what, share in DRAWS.items() if Random(f"{seed}/draws {what}").random() < share),
+        draws=_beside(seed) if draws is None else tuple(draws),
     )
+
+
+def _beside(seed: int) -> tuple[str, ...]:
+    return tuple(what for what, share in SHARES.items() if Random(f"{seed}/draws {what}").random() < share)
 
 
 def _add_output_options(parser: argparse.ArgumentParser) -> None:

@@ -21,6 +21,7 @@ from .run import drawn
 
 EXAMPLES = f"""\
   {COMMAND} shrink 1234                      # a seed of a swarm that failed
+  {COMMAND} shrink 1234 --draws limits       # and with what it was run with besides
   {COMMAND} shrink fails.toml -o least.toml
   {COMMAND} shrink churn --seed 7 --masters 5 --minutes 5"""
 MINUTES = 10.0
@@ -69,8 +70,8 @@ def run(asked: argparse.Namespace) -> int:
 
 def _plan(asked: argparse.Namespace) -> Plan:
     if asked.what.isdecimal():
-        refuse_options(asked.what, asked, beside=("control",))
-        return Plan(replace(drawn(int(asked.what)), control=asked.control or ""))
+        refuse_options(asked.what, asked, beside=("control", "draws"))
+        return Plan(replace(drawn(int(asked.what), asked.draws), control=asked.control or ""))
     return plan_of(asked.what, asked)
 
 

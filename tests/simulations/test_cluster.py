@@ -6,13 +6,15 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from simulations.play.options import Options
+from simulations.play.options import DRAWS, Options
 from simulations.scenarios import SCENARIOS
 from simulations.verbs.run import drawn
 
@@ -53,6 +55,14 @@ def test_a_swarm_draws_all_scenarios_and_the_same_options_from_the_same_seed() -
     assert {each.sinks for each in options} == {0, 1, 2}
     assert options[:5] == [drawn(seed) for seed in range(5)]
     assert all(each.replicas >= SCENARIOS[each.scenario].replicas_min for each in options)
+
+
+def test_a_swarm_draws_what_it_adds_by_dice_of_its_own_and_what_is_asked_for_in_their_place() -> None:
+    drawn_by_themselves = Counter(draw for seed in range(400) for draw in drawn(seed).draws)
+
+    assert set(drawn_by_themselves) == set(DRAWS)
+    for seed in range(20):
+        assert drawn(seed, ["limits", "jobs"]) == replace(drawn(seed), draws=("limits", "jobs"))
 
 
 def test_the_command_of_a_run_names_all_that_makes_it() -> None:

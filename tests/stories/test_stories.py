@@ -650,6 +650,98 @@ STORIES = {
         "what it had missed.",
         Options(scenario="alone", seed=34, masters=2, pages=120, hosts=5, key="url", latency_s=0.08, limit_s=1200),
     ),
+    "settled-before-it-was-served": Story(
+        "What came for a bucket before its epoch had begun was called settled: whoever had the epoch before said that "
+        "it has all, and had not.",
+        Options(
+            scenario="slow-owner",
+            seed=9103,
+            masters=3,
+            replicas=1,
+            pages=120,
+            hosts=30,
+            ring="modulo",
+            placement="host-bucket",
+            latency_s=0.0005,
+            limit_s=1200,
+            draws=("limits",),
+        ),
+    ),
+    "offered-for-ever": Story(
+        "Those that had let go of a bucket offered it every two seconds, and its owner pulled it from them anew: where "
+        "that took longer it was never served.",
+        Options(
+            scenario="aimed",
+            seed=9138,
+            masters=6,
+            replicas=3,
+            pages=240,
+            hosts=15,
+            latency_s=0.08,
+            limit_s=1200,
+            draws=("limits",),
+        ),
+    ),
+    "rest-of-a-queue": Story(
+        "What memory had of a queue left with its bucket, and the rest of it was never loaded: the job did not end.",
+        Options(
+            scenario="majority",
+            seed=9126,
+            masters=4,
+            pages=120,
+            hosts=5,
+            key="url",
+            placement="host-bucket",
+            sinks=2,
+            limit_s=1200,
+            draws=("limits",),
+        ),
+    ),
+    "found-after-all-the-dead": Story(
+        "A master that came back asked those that it knew, as many as are asked at a time, and left out the others: "
+        "the one that lived it found after minutes.",
+        Options(
+            scenario="losses",
+            seed=9122,
+            masters=7,
+            pages=60,
+            hosts=30,
+            private=0.5,
+            ring="modulo",
+            limit_s=1200,
+            draws=("limits",),
+        ),
+    ),
+    "resumed-while-it-was-away": Story(
+        "A master began while its job rested, took in a link for a host of which it had more on disk, and then heard "
+        "that the job goes on: what it had on disk it never asked for.",
+        Options(
+            scenario="aimed",
+            seed=9004,
+            masters=6,
+            slaves=1,
+            pages=120,
+            hosts=5,
+            private=0.5,
+            placement="host-bucket",
+            limit_s=1200,
+            draws=("jobs", "verbs"),
+        ),
+    ),
+    "fetched-anew-by-one-that-was-alone": Story(
+        "A page that people had fetched anew counted as lost, and what one that came back was told of a job's end as "
+        "its own word.",
+        Options(
+            scenario="alone",
+            seed=9019,
+            masters=7,
+            pages=60,
+            hosts=15,
+            buckets=1,
+            limit_s=1200,
+            draws=("jobs", "verbs"),
+        ),
+    ),
     "broken-slave": Story(
         "A slave that spoke of jobs, phases and fingerprints that there are not ended its master, and then the next.",
         Options(scenario="slaves-lie", seed=1, masters=3, slaves=2, pages=120, hosts=15),
@@ -657,7 +749,7 @@ STORIES = {
 }
 
 
-LONG = {"start-page-in-parts"}
+LONG = {"start-page-in-parts", "offered-for-ever", "rest-of-a-queue", "resumed-while-it-was-away"}
 """What takes long, and what another story tells as well."""
 
 

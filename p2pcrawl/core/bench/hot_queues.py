@@ -118,8 +118,8 @@ class HotQueues:
         fits in.
         """
         queue.loading = False
-        if queue.more and queue.horizon is not None and after > queue.horizon:
-            # Memory ends before the place where this begins.
+        if queue.more and after > (queue.horizon or LOWEST):
+            # Memory ends before the place where this begins, or the whole is to be loaded again.
             self.want(seat, queue)
             return False
         queue.more = len(candidates) >= limit

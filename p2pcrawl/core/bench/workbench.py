@@ -349,11 +349,14 @@ class Workbench:
         """Takes everything of these buckets off the bench; what is open ends as it will. Costs a pass.
 
         Should they come back, what is on disk is loaded anew: a queue that is empty now is not known any more, and
-        one that is not has more on disk.
+        one that is not has more on disk. One that had more of other buckets there is loaded at once: nothing of it is
+        granted any more, which would ask for that.
         """
         for seat, queue in self.hot.take_off(self.seats.values(), lambda candidate: candidate.bucket in buckets):
             if queue.hot or queue.loading:
                 queue.more, queue.horizon = True, None
+            elif queue.more:
+                self.hot.reload(seat, queue)
             else:
                 seat.queues.remove(queue)
                 seat.next_queue = 0

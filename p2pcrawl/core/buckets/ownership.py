@@ -478,7 +478,12 @@ class Ownership:
     @property
     def left_over(self) -> frozenset[int]:
         """The buckets that were ours, and that nobody has taken from us yet."""
-        return self.states.those(BucketState.LEFT_OVER, BucketState.LET_GO, BucketState.GIVING)
+        return self.states.those(BucketState.LEFT_OVER) | self.let_go_of
+
+    @property
+    def let_go_of(self) -> frozenset[int]:
+        """The part of what is left over that its owner has our word for: it is asking for it, or has everything."""
+        return self.states.those(BucketState.LET_GO, BucketState.GIVING)
 
     # -- sums ---------------------------------------------------------------------------------
 

@@ -335,14 +335,17 @@ class Store:
         with self._errors:
             return self._db.execute("SELECT id, name, spec, state, reason FROM job ORDER BY id").fetchall()
 
-    def add_job(self, job: int, name: str, spec: bytes, start: NewLink | None, order: Batch) -> Committed:
-        """Adds a job with its first record, if that is ours, in one transaction."""
+    def add_job(
+        self, job: int, name: str, spec: bytes, start: NewLink | None, order: Batch, state: str = "running",
+        reason: str = "",
+    ) -> Committed:  # fmt: skip
+        """Adds a job, in the state in which it is, with its first record, if that is ours, in one transaction."""
         with self._errors:
             result = Committed()
             with self._transaction:
                 self._db.execute(
-                    "INSERT INTO job (id, name, spec, state, created) VALUES (?, ?, ?, 'running', ?)",
-                    (job, name, spec, int(time.time())),
+                    "INSERT INTO job (id, name, spec, state, reason, created) VALUES (?, ?, ?, ?, ?, ?)",
+                    (job, name, spec, state, reason, int(time.time())),
                 )
                 if start is not None:
                     order.links.append(start)

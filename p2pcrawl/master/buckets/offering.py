@@ -2,6 +2,11 @@
 
 An owner whose own view did not change does not know that there is something to claim. When it has served the buckets
 all along, it learns from the offer which of their hosts are being asked here still, and what they have asked for.
+
+Whoever has our word for a bucket is at work on it: it asks us, and all others, until it has everything. It asks anew
+for what it is offered meanwhile. With a bucket that takes longer to come than the time between two offers, of two
+masters or more, it would never be through. So what was let go of is offered again more and more seldom: for the case
+that our word was given to a claim of which nobody knows any more.
 """
 
 from __future__ import annotations
@@ -36,6 +41,10 @@ class Offering:
         self._host_notes = neighbours.host_notes
         self._handover = handover
         self._due_at = 0.0
+        self._repeated_at = 0.0
+        """When what was let go of is offered again,"""
+        self._patience_s = OFFER_S
+        """and how long after that once more."""
         self._told: dict[NodeId, frozenset[int]] = {}
         """The hosts that each owner was told of, which has heard us in this view."""
         self._begun = Tasks()
@@ -43,17 +52,28 @@ class Offering:
     def view_changed(self) -> None:
         """Waits for the owners of this view to claim first."""
         self._due_at = monotonic() + OFFER_S
+        self._be_patient(OFFER_S)
         self._told.clear()
 
     def offer_now(self, buckets: Collection[int]) -> None:
         """Offers these without waiting for anything."""
         self._begun.start(self._offer(buckets))
 
-    async def offer_due(self, buckets: Collection[int]) -> None:
-        """Offers these if it is time."""
+    async def offer_due(self, buckets: Collection[int], let_go: Collection[int]) -> None:
+        """Offers these if it is time; those of them that were ``let_go`` of only if nobody has taken them for long."""
+        if not let_go:
+            self._be_patient(OFFER_S)
         if buckets and monotonic() >= self._due_at:
             self._due_at = monotonic() + OFFER_S
+            if monotonic() >= self._repeated_at:
+                self._be_patient(2 * self._patience_s)
+            else:
+                buckets = frozenset(buckets).difference(let_go)
             await self._offer(buckets)
+
+    def _be_patient(self, patience_s: float) -> None:
+        self._patience_s = patience_s
+        self._repeated_at = monotonic() + patience_s
 
     async def close(self) -> None:
         await self._begun.close()

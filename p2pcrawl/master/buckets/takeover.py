@@ -153,7 +153,7 @@ class Takeover:
         """Offers what is not ours to its owners: one whose own view did not change does not know that there is
         something to claim.
         """
-        await self._offering.offer_due(self.left_over)
+        await self._offering.offer_due(self.left_over, self._ownership.let_go_of)
 
     async def close(self) -> None:
         await self._offering.close()

@@ -138,12 +138,10 @@ class Admission:
     async def add(self, spec: JobSpec, control: Control | None = None) -> Job:
         """Adds a job of the cluster, durable here when this returns; its start is somebody's record."""
         job = job_of(with_code(self._recorder.folder, spec), control or Control())
-        await self._recorder.run(Store.add_job, spec.id, spec.name, pack_job(job), None, Batch())
-        if job.state != RUNNING:
-            self._lifecycle.save_state(job)
+        # With its state: one that died in between would come back with a job that runs, under the version of another.
+        state = job.state, job.reason
+        await self._recorder.run(Store.add_job, spec.id, spec.name, pack_job(job), None, Batch(), *state)
         self._lifecycle.open(job)
-        if job.state != RUNNING:
-            await self._stored()
         return job
 
     async def mirror(self, spec: JobSpec, control: Control) -> str:

@@ -100,6 +100,9 @@ class Lifecycle:
         if job.state == RUNNING:
             job.closing = ""
             self._bench.resume_job(job.id)
+            if was != RUNNING:
+                # Sweeps have passed over what was on disk of it, also of queues that came to be known since.
+                self._bench.reload_job(job.id)
             self._loading.sweep_all()
         else:
             job.since_s = None

@@ -117,6 +117,8 @@ def a_page(evidence: Evidence) -> Page:
 
 
 LAST = print_of(a_page(flawless()).url)
+NEXT_VISIT = 1 << 2
+"""A step, beside its phase."""
 
 
 def drop_a_page_for_its_network(evidence: Evidence) -> None:
@@ -288,6 +290,14 @@ def forget_what_was_through(evidence: Evidence) -> None:
     evidence.inventories.append(
         replace(last, now_s=last.now_s + 1.0, held={**last.held, LAST: Held(QUEUED, 2, 0)}, whole=0)
     )
+
+
+def forget_that_it_is_fetched_anew(evidence: Evidence) -> None:
+    """A page that had failed was to be fetched anew, and has failed after all: nobody knows of its next visit."""
+    last = evidence.inventories[-1]
+    anew = replace(last, now_s=last.now_s + 1.0, held={**last.held, LAST: Held(NEXT_VISIT | QUEUED, 2, 0)}, whole=0)
+    after = replace(last, now_s=last.now_s + 2.0, held={**last.held, LAST: Held(FAILED, 2, 2)}, whole=0)
+    evidence.inventories.extend([anew, after])
 
 
 def make_no_new_copies(evidence: Evidence) -> None:
@@ -493,6 +503,7 @@ FAULTS = {
     forget_a_link: "children",
     copy_the_end_before_the_links: "children",
     forget_what_was_through: "durability",
+    forget_that_it_is_fetched_anew: "durability",
     make_no_new_copies: "durability",
     lose_a_copy: "copies",
     keep_an_old_copy: "copies",
@@ -829,3 +840,13 @@ def test_a_second_fetch_is_not_excused_when_others_knew_that_the_page_was_throug
     evidence.incidents.append(Incident("crash", frozenset({"m0"}), 1.0, 1.0, through))
 
     assert {violation.checker for violation in violations(evidence)} == {"fetches"}
+
+
+def test_a_page_that_is_fetched_anew_is_further_than_when_it_had_failed() -> None:
+    evidence = flawless()
+    last = evidence.inventories[-1]
+    failed = replace(last, held={**last.held, LAST: Held(FAILED, 2, 2)})
+    anew = replace(last, now_s=last.now_s + 1.0, held={**last.held, LAST: Held(NEXT_VISIT | QUEUED, 2, 0)}, whole=0)
+    evidence.inventories[-1:] = [failed, anew]
+
+    assert list(CHECKERS["durability"](evidence)) == []

@@ -98,6 +98,19 @@ def test_who_says_that_it_has_an_epoch_has_what_was_acknowledged_under_it(standi
     assert bool(case.told) == is_amiss
 
 
+@pytest.mark.parametrize("is_back", [False, True])
+def test_late_word_to_give_up_what_is_ones_own_again_need_not_be_followed(is_back: bool) -> None:
+    case = Case()
+    case.owns("m1")
+    case.rules.released("m1", "m0", {BUCKET: Standing(2)}, [1])
+
+    if is_back:
+        case.rules.taken("m1", "m2", frozenset({BUCKET}))
+    case.rules.forgotten("m1", "m0", {BUCKET: 2})
+
+    assert case.told == ([] if is_back else ["at 100.000 s m1 gave up page 2 to m0, and has it still as its own"])
+
+
 def test_who_was_away_when_something_was_acknowledged_may_think_that_it_has_all() -> None:
     case = Case(Seen(away=frozenset({"m1"})))
     case.owns("m0", epoch=2)

@@ -10,7 +10,7 @@ from p2pcrawl.frontier.database.schema import open_database
 from p2pcrawl.model.crawl.fingerprint import fingerprint, halves
 from p2pcrawl.wire.messages.peer_messages import CopyRow
 from simulations.observe.alarms import listening
-from simulations.observe.folders import DONE, QUEUED, print_of, read_phases, read_rows
+from simulations.observe.folders import DONE, QUEUED, print_of, read_rows, read_steps
 from simulations.observe.inventory import Held, Stock
 from simulations.observe.ledgers import Ledger, Ledgers
 from simulations.observe.sightings import Presence, Sighting, Sightings
@@ -44,7 +44,7 @@ def test_a_folder_knows_the_furthest_of_a_record_and_a_copy(tmp_path: Path) -> N
     record(tmp_path / "m0", ONE, QUEUED)
     copy(tmp_path / "m0", ONE, DONE)
 
-    assert read_phases(tmp_path / "m0", JOB) == {print_of(ONE): DONE}
+    assert read_steps(tmp_path / "m0", JOB) == {print_of(ONE): DONE}
 
 
 def test_rows_of_one_job_are_counted_in_every_table(tmp_path: Path) -> None:

@@ -46,6 +46,13 @@ def test_link_becomes_a_record_once_however_often_it_is_found(store: Store) -> N
     assert_counters_equal_census(store)
 
 
+def test_job_of_another_master_is_there_in_its_own_state_or_not_at_all(store: Store) -> None:
+    """It was there as one that runs, till another transaction said how it stands."""
+    store.add_job(2, "other", b"spec", None, batch_of(), "cancelled", "by a person")
+
+    assert store.jobs()[-1] == (2, "other", b"spec", "cancelled", "by a person")
+
+
 def test_jobs_do_not_share_their_records(store: Store) -> None:
     store.add_job(2, "other", b"", link("http://start.example/", job=2), batch_of())
 

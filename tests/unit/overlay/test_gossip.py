@@ -6,8 +6,10 @@ import asyncio
 
 import pytest
 
+from p2pcrawl.model.cluster.node import Address
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.overlay.calls import Caller
+from p2pcrawl.overlay.gossip import EXCHANGES_MAX, GossipDriver
 from p2pcrawl.wire.messages.gossip import encode_push_pull
 from p2pcrawl.wire.messages.peer_messages import Sync
 from tests.unit.overlay.nodes import credentials, node, until
@@ -23,3 +25,25 @@ async def test_view_sent_in_the_name_of_another_is_refused() -> None:
             await liar.call(one.address, Sync(0, view))
 
         liar.close()
+
+
+async def test_whoever_joins_through_many_asks_the_last_of_them_too_while_the_first_do_not_answer() -> None:
+    """They were left out, each time anew: a master that came back among many dead did not find the living one."""
+    asked: list[Address] = []
+    silent = asyncio.Event()
+    addresses = [Address(f"127.0.0.1:{port}") for port in range(9_001, 9_001 + 2 * EXCHANGES_MAX + 1)]
+
+    async def exchange(address: Address, view: bytes) -> bytes:
+        asked.append(address)
+        await silent.wait()
+        raise LinkError("nobody is there")
+
+    async with node() as one:
+        driver = GossipDriver(one.membership, one.port, exchange, lambda event: None)
+        driver.join(addresses)
+        await until(lambda: len(asked) == EXCHANGES_MAX)
+        silent.set()
+        await until(lambda: len(asked) == len(addresses))
+        await driver.close()
+
+    assert asked == addresses

@@ -148,6 +148,14 @@ MUTANTS = (
         harm="Where jobs shard by URL, a host goes to a new owner while slaves here are asking it.",
     ),
     Mutant(
+        name="offered-without-patience",
+        kind=Slip.FENCE,
+        where=_BUCKETS + "offering:Offering.offer_due",
+        old="buckets = frozenset(buckets).difference(let_go)",
+        new="pass",
+        harm="Two that offer faster than their owner can pull let it begin anew for ever: the bucket is never served.",
+    ),
+    Mutant(
         name="offered-once",
         kind=Slip.RETRY,
         where=_BUCKETS + "offering:Offering._offer_to",

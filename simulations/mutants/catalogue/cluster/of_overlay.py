@@ -73,6 +73,14 @@ MUTANTS = (
         harm="A master may speak in the name of another.",
     ),
     Mutant(
+        name="last-never-asked",
+        kind=Slip.EDGE,
+        where=_OVERLAY + "gossip:GossipDriver._begin_exchanges",
+        old=".add_done_callback(lambda _: self._begin_exchanges())",
+        new="",
+        harm="Who joins through many asks the first of them only: one that lives is not found for long.",
+    ),
+    Mutant(
         name="datagram-of-another-believed",
         kind=Slip.CHECK,
         where=_OVERLAY + "gossip:GossipDriver._received",

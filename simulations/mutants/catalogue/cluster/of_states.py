@@ -78,8 +78,8 @@ MUTANTS = (
         name="left-over-till-let-go",
         kind=Slip.EARLY,
         where=_OWNERSHIP + "left_over",
-        old="BucketState.LEFT_OVER, BucketState.LET_GO, BucketState.GIVING",
-        new="BucketState.LEFT_OVER",
+        old=" | self.let_go_of",
+        new="",
         harm="A job ends, or a master leaves, while somebody has still to take what is here.",
     ),
 )

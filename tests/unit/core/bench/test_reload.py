@@ -1,9 +1,12 @@
-"""Queues that grew on disk behind the bench's back, as a retry makes them grow."""
+"""Queues that grew on disk behind the bench's back, as a retry makes them grow, or of which a part left memory."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from p2pcrawl.core.bench.candidate import LOWEST
 from p2pcrawl.core.bench.workbench import Workbench
 from tests.unit.core.bench.benches import Frontier, candidate, pace_of
 
@@ -52,3 +55,46 @@ def test_queue_that_is_not_reloaded_stays_as_memory_knows_it() -> None:
     work_off(frontier)
 
     assert frontier.granted == [20]
+
+
+FEW_IN_MEMORY = 4
+"""Of which two are those of one queue."""
+
+
+def test_what_is_left_of_a_queue_is_loaded_when_all_of_it_that_was_in_memory_has_gone_with_its_bucket() -> None:
+    """A host's pages lie in many buckets where jobs shard by URL."""
+    bench = Workbench(FEW_IN_MEMORY)
+    bench.open_job(1, pace_of())
+    frontier = Frontier(bench)
+    gone, rest = [replace(candidate(n), bucket=5) for n in range(1, 4)], [candidate(n) for n in range(4, 9)]
+    frontier.cycle([*gone, *rest], limit=0)
+    (queue,) = frontier.disk.values()
+
+    bench.remove({5})
+    for one in gone:
+        del queue[one.record]
+    frontier.drain()
+
+    assert frontier.granted == [one.record for one in rest]
+
+
+@pytest.mark.parametrize("part", ["of one bucket", "of all"])
+def test_load_that_began_before_its_queue_was_to_be_loaded_anew_is_none(part: str) -> None:
+    bench = Workbench(FEW_IN_MEMORY)
+    bench.open_job(1, pace_of())
+    frontier = Frontier(bench)
+    frontier.cycle([replace(candidate(n), bucket=5 if n < 3 else 0) for n in range(1, 9)], limit=0)
+    frontier.cycle(limit=0)
+    seat = next(iter(bench.seats.values()))
+    (queue,) = seat.queues
+    bench.hot.want(seat, queue)
+    (late,) = bench.wants(1)
+
+    if part == "of all":
+        bench.reload_job(1)
+    else:
+        bench.remove({5})
+    bench.loaded(late, [candidate(n) for n in (3, 4)])
+
+    assert late.after > LOWEST
+    assert [want.after for want in bench.wants(1)] == [LOWEST]
