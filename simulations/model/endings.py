@@ -35,7 +35,9 @@ class JobRow(NamedTuple):
     final: bool = False
     """There is a certificate that says so;"""
     signers: tuple[str, ...] = ()
-    """of these masters."""
+    """of these masters;"""
+    flaw: str = ""
+    """what is wrong with it, by what each of them has signed."""
 
     @property
     def rank(self) -> tuple[int, int]:
@@ -89,6 +91,8 @@ class Endings:
             self._follows(node, job, before, row)
         if (row.version >= FINAL) != (row.state in ENDS_FOR_GOOD):
             self._tell(node, f"has job {job} {row.state} under version {row.version}")
+        if row.flaw and (before is None or before.flaw != row.flaw):
+            self._tell(node, f"has job {job} {row.state} with a certificate that does not hold: {row.flaw}")
         if row.state == FINISHED and not row.reason and (job, row.version) not in self._judged:
             self._judged.add((job, row.version))
             self._is_over(node, job)

@@ -29,6 +29,9 @@ class Ears(Protocol):
     def has_dropped(self, node: str, key: Key) -> None:
         """Hears of a copy that a disk has no more."""
 
+    def has_stood(self, node: str, bucket: int, before: StandingRow | None, row: StandingRow) -> None:
+        """Hears of which epochs a disk says that it has all of a bucket, and what it said before."""
+
     def has_jobs(self, node: str, jobs: dict[int, JobRow]) -> None:
         """Hears which jobs a disk has, when it is opened."""
 
@@ -116,6 +119,7 @@ class DiskTaps:
         """Takes in what a transaction has made durable."""
         store, rows = self._stores.store(node), changes.copy()
         changes.clear()
+        stood = {row[1]: store.standings.get(row[1]) for row in rows if row[0] == "t"}
         ended = [(key, row[0] == "h") for row in rows if (key := self._take(store, row, told=True)) is not None]
         for step in self._back:
             self._ears.goes_back(node, *step)
@@ -124,6 +128,9 @@ class DiskTaps:
         for row in rows:
             if row[0] == "d" and row[1:] not in store.held:
                 self._ears.has_dropped(node, row[1:])
+        for bucket, before in stood.items():
+            if (standing := store.standings.get(bucket)) is not None:
+                self._ears.has_stood(node, bucket, before, standing)
         for key, is_copy in ended:
             self._ears.has_ended(node, key, is_copy=is_copy)
         for job, columns in {row[1]: row[2:] for row in rows if row[0] in "jk"}.items():
@@ -157,6 +164,8 @@ class DiskTaps:
         self, store: Store, facts: dict[Key, int], key: Key, bucket: int, stamp: int, *, told: bool
     ) -> Key | None:
         """Takes in how far a URL is; returns its key if it has ended by that."""
+        if told and facts is store.records:
+            store.changed[key] = self._clock()
         if told and key not in facts:
             store.came[key] = self._clock()
         before = facts.get(key, 0)

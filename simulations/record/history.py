@@ -7,9 +7,9 @@ what is found is kept in words, for a checker to tell.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from p2pcrawl.core.buckets.bitmaps import buckets_of
 from p2pcrawl.model.crawl.fingerprint import halves
@@ -17,10 +17,13 @@ from p2pcrawl.model.crawl.fingerprint import halves
 from ..kernel.moments import COMES, LEAVES, TOLD, Moment, Moments
 from ..model.acknowledged import Acknowledged
 from ..model.ballots import Ballots
+from ..model.counted import Counted
 from ..model.endings import Endings, JobRow, Presence
 from ..model.handovers import Handovers, Standing
 from ..model.permissions import Asked, Permissions, Seen
-from ..model.stores import Key, Stores
+from ..model.rumours import Rumours
+from ..model.rumours import Sight as Members
+from ..model.stores import Key, StandingRow, Stores
 from .askings import Askings
 from .disk_taps import DiskTaps
 from .polls import Polls
@@ -34,10 +37,14 @@ STEERING: Final = ("pause", "resume", "cancel", "retry", "set", "delete")
 """The verbs whose answer says how a job stands by then."""
 
 
+class Witness(Presence, Members, Protocol):
+    """The harness's own knowledge of the machines, and of whom they count."""
+
+
 class History:
     """Takes down what is acknowledged, and has it judged. One for a run."""
 
-    def __init__(self, moments: Moments, sight: Presence, replicas: int, folder: Callable[[str], Path]) -> None:
+    def __init__(self, moments: Moments, sight: Witness, replicas: int, folder: Callable[[str], Path]) -> None:
         self.stores = Stores()
         self.found: dict[str, list[str]] = defaultdict(list)
         """What was amiss, by the checker that tells of it."""
@@ -54,6 +61,8 @@ class History:
         self._buckets = Handovers(self.stores, sight, replicas, self._teller("handovers"))
         self._endings = Endings(self.stores, sight, self._buckets.settled, self._teller("endings"))
         self.permissions = Permissions()
+        self._counted = Counted(self.stores, sight, self._teller("counted"))
+        self.rumours = Rumours(sight, self._teller("rumours"), self._buckets.leaves)
         Askings(moments, self.permissions)
         Polls(moments, Ballots(self._teller("ballots")), folder)
         moments.disks = DiskTaps(self.stores, lambda: sight.now_s, self)
@@ -93,6 +102,12 @@ class History:
         for request in requests:
             for what in self.permissions.broken_by(request, seen):
                 tell(what)
+
+    def look(self, ledgers: Mapping[str, Mapping[str, Collection[int]]]) -> None:
+        """Judges what each owner counts on at this moment: by holder, the buckets of which it counts the copies."""
+        for owner, holders in ledgers.items():
+            for holder, buckets in holders.items():
+                self._counted.look(owner, holder, buckets)
 
     def brought(self, job: int, pages: Iterable[str]) -> None:
         """Takes in which pages' items a sink is given, by their fingerprints in hex."""
@@ -220,6 +235,9 @@ class History:
 
     def has_dropped(self, node: str, key: Key) -> None:
         self._buckets.dropped(node, key)
+
+    def has_stood(self, node: str, bucket: int, before: StandingRow | None, row: StandingRow) -> None:
+        self._buckets.stood(node, bucket, before, row)
 
     def has_jobs(self, node: str, jobs: dict[int, JobRow]) -> None:
         self.permissions.started(node, self._sight.now_s)
