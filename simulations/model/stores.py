@@ -55,6 +55,8 @@ class Store:
     spooled: Counter[Key] = field(default_factory=Counter)
     """and how often each is among them."""
     standings: dict[int, StandingRow] = field(default_factory=dict)
+    pauses: dict[int, tuple[float, float]] = field(default_factory=dict)
+    """The hosts that are to be left alone, by their keys: since when that is on the disk, and for how long."""
     changed: dict[Key, float] = field(default_factory=dict)
     """Since when it knows of its own what it knows, in this life."""
     came: dict[Key, float] = field(default_factory=dict)

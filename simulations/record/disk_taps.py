@@ -45,6 +45,7 @@ class Ears(Protocol):
 _RECORD: Final = "'r', NEW.id, NEW.hi, NEW.lo, NEW.job, NEW.bucket, NEW.visit, NEW.phase, NEW.attempts, NEW.losses"
 _HELD: Final = "'h', NEW.bucket, NEW.hi, NEW.lo, NEW.job, NEW.stamp"
 _JOB: Final = "'j', NEW.id, NEW.state, NEW.reason, NEW.spec"
+_PAUSE: Final = "'p', NEW.key, NEW.seconds"
 _STANDING: Final = "'t', NEW.bucket, NEW.epoch, NEW.lack, NEW.base, NEW.pieces"
 _TRIGGERS: Final = {
     "record": (
@@ -52,6 +53,7 @@ _TRIGGERS: Final = {
         ("UPDATE OF visit, phase, attempts, losses", _RECORD),
         ("DELETE", "'x', OLD.id, OLD.hi, OLD.lo, OLD.job"),
     ),
+    "pause": (("INSERT", _PAUSE), ("UPDATE", _PAUSE)),
     "lease": (("INSERT", "'l', NEW.record, NEW.lease"), ("DELETE", "'e', OLD.record, OLD.lease")),
     "job": (
         ("INSERT", _JOB),
@@ -72,6 +74,7 @@ _TRIGGERS: Final = {
 }
 _READ: Final = {
     "record": "SELECT 'r', id, hi, lo, job, bucket, visit, phase, attempts, losses FROM record",
+    "pause": "SELECT 'p', key, seconds FROM pause",
     "lease": "SELECT 'l', record, lease FROM lease",
     "job": "SELECT 'j', id, state, reason, spec FROM job",
     "held": "SELECT 'h', bucket, hi, lo, job, stamp FROM held",
@@ -156,6 +159,8 @@ class DiskTaps:
                 self._leave(store, row[2:], store.records.pop(row[2:], None))
             case "d":
                 self._leave(store, row[1:], store.held.pop(row[1:], None))
+            case "p":
+                store.pauses[row[1]] = self._clock(), row[2]
             case _:
                 _note(store, row)
         return None

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
+from urllib.parse import urlsplit
 
 from p2pcrawl.core.buckets.bitmaps import buckets_of
 from p2pcrawl.model.crawl.fingerprint import halves
@@ -50,10 +51,14 @@ class History:
         """What was amiss, by the checker that tells of it."""
         self.links: dict[Key, Sequence[Key]] = {}
         self.parents: dict[Key, list[Key]] = defaultdict(list)
+        self.hosts: dict[str, int] = {}
+        """The keys of the hosts of the web."""
         self.judged = 0
         """How many acknowledgements there were."""
         self._sight = sight
         self._requests = Requests()
+        self._pauses: dict[tuple[str, str], list[tuple[int, str, float, float]]] = defaultdict(list)
+        """The hosts that reports ask to be left alone, for how long, and when the report came."""
         self._in_parts: set[tuple[str, int, int]] = set()
         """The leases of pages of which parts with links came first: their ends wait for these."""
         self._reports: dict[tuple[str, str], list[tuple[int, tuple[int, int]]]] = defaultdict(list)
@@ -136,6 +141,10 @@ class History:
     def _reported(self, moment: Moment) -> None:
         message, store = moment.what, self.stores.store(moment.node)
         for page in message.pages:
+            if page.outcome is not None and page.outcome.host_pause_s and store.leases.get(page.record) == page.lease:
+                host = urlsplit(self._sight.name(store.numbers[page.record])).hostname or ""
+                pause = message.sequence, host, page.outcome.host_pause_s, moment.at
+                self._pauses[moment.node, moment.peer].append(pause)
             lease, is_over = (page.record, page.lease), page.outcome is not None and page.outcome.phase
             if page.links:
                 self._in_parts.add((moment.node, *lease))
@@ -175,6 +184,12 @@ class History:
         due = [lease for number, lease in waiting if number <= sequence]
         self._reports[moment.node, moment.peer] = [each for each in waiting if each[0] > sequence]
         self.judged += 1
+        pauses = self._pauses.pop((moment.node, moment.peer), [])
+        for number, host, asked_s, came_s in pauses:
+            if number > sequence:
+                self._pauses[moment.node, moment.peer].append((number, host, asked_s, came_s))
+            elif host in self.hosts:
+                self._rules.paused(moment.node, moment.peer, host, self.hosts[host], asked_s, came_s)
         self._rules.reported(moment.node, moment.peer, due)
 
     # -- buckets that change hands ---------------------------------------------------------------

@@ -171,7 +171,8 @@ class Simulation:
             if isinstance(sink, Destination):
                 sink.heard = lambda pages: self._history.brought(stage.job, [page.fingerprint for page in pages])
         hosts = [host for host in stage.web.hosts.values() if host.pages]
-        self._history.permissions.buckets = {h.name: bucket_of_hash(host_key(h.pages[0].url)) for h in hosts}
+        self._history.hosts = {host.name: host_key(host.pages[0].url) for host in hosts}
+        self._history.permissions.buckets = {name: bucket_of_hash(key) for name, key in self._history.hosts.items()}
 
     # -- the play -----------------------------------------------------------------------------
 
