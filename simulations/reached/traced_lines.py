@@ -34,6 +34,7 @@ class TracedLines:
         self._locals: dict[int, _Local] = {}
         self._calls: dict[int, int] = {}
         self._new: set[tuple[str, int]] = set()
+        self._told: set[tuple[str, int]] = set()
 
     @contextmanager
     def noted(self) -> Iterator[None]:
@@ -46,7 +47,9 @@ class TracedLines:
 
     def take(self) -> frozenset[tuple[str, int]]:
         """Returns the lines, each with its file, that were come to for the first time since this was asked last."""
-        taken = frozenset(self._new)
+        # A line may be of several pieces of code, such as a function and a lambda in it.
+        taken = frozenset(self._new - self._told)
+        self._told |= taken
         self._new.clear()
         return taken
 
