@@ -21,6 +21,7 @@ from ..model.ballots import Ballots
 from ..model.counted import Counted
 from ..model.endings import Endings, JobRow, Presence
 from ..model.handovers import Handovers, Standing
+from ..model.loans import Loans
 from ..model.permissions import Asked, Permissions, Seen
 from ..model.rumours import Rumours
 from ..model.rumours import Sight as Members
@@ -68,7 +69,8 @@ class History:
         self.permissions = Permissions()
         self._counted = Counted(self.stores, sight, self._teller("counted"))
         self.rumours = Rumours(sight, self._teller("rumours"), self._buckets.leaves)
-        Askings(moments, self.permissions)
+        self._loans = Loans(self._teller("permissions"))
+        Askings(moments, self.permissions, self._loans)
         Polls(moments, Ballots(self._teller("ballots")), folder)
         moments.disks = DiskTaps(self.stores, lambda: sight.now_s, self)
         for verb in STEERING:
@@ -104,6 +106,8 @@ class History:
     def judge(self, requests: Iterable[Asked], seen: Seen) -> None:
         """Judges the requests that were made, when all is over."""
         tell = self._teller("permissions")
+        for what in self.permissions.found:
+            tell(what)
         for request in requests:
             for what in self.permissions.broken_by(request, seen):
                 tell(what)
@@ -256,6 +260,7 @@ class History:
 
     def has_jobs(self, node: str, jobs: dict[int, JobRow]) -> None:
         self.permissions.started(node, self._sight.now_s)
+        self._loans.ended(node)
         self._endings.found(node, jobs)
 
     def has_stored(self, node: str, job: int, row: JobRow | None) -> None:

@@ -252,3 +252,16 @@ def test_taps_tell_of_what_is_committed_and_of_nothing_else() -> None:
     assert ended == [("m0", PAGE, True)]
     assert back == [("m0", PAGE, DONE, 3)]
     database.close()
+
+
+@pytest.mark.parametrize(("kept", "is_amiss"), [(None, True), ((90.0, 5.0), True), ((90.0, 40.0), False)])
+def test_host_that_asks_for_patience_has_it_on_disk_before_a_slave_forgets_that(
+    kept: tuple[float, float] | None, is_amiss: bool
+) -> None:
+    case = Case()
+    if kept is not None:
+        case.stores.store("m0").pauses[1] = kept
+
+    case.rules.paused("m0", "s0", "h0.test", 1, 20.0, 99.0)
+
+    assert bool(case.told) is is_amiss
