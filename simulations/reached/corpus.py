@@ -22,7 +22,7 @@ SHOWN_MAX: Final = 4
 
 
 class First(NamedTuple):
-    """What a seed was the first to reach."""
+    """The lines and pairs that a seed was the first to reach."""
 
     seed: int
     lines: Sequence[Line]

@@ -40,7 +40,7 @@ SHOWN_MAX = 40
 
 @dataclass(slots=True)
 class _Reached:
-    """What all seeds so far have reached."""
+    """The lines and pairs that all seeds so far have reached, and who was the first."""
 
     lines: set[Line] = field(default_factory=set)
     pairs: set[Pair] = field(default_factory=set)
