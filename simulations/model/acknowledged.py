@@ -14,8 +14,6 @@ from .stores import DONE, Key, Stores, phase_of, told
 
 HEARD_S: Final = 60.0
 """So long after a disk was lost somebody may not have heard of it."""
-ROUNDED_S: Final = 2.0
-"""Disks know whole seconds."""
 PROVISIONAL: Final = 2
 """The stores of a link that has too few copies: its owner's, and that of whoever found it."""
 
@@ -125,10 +123,9 @@ class Acknowledged:
                 self._tell(master, text)
                 return
 
-    def paused(self, master: str, slave: str, host: str, key: int, asked_s: float, came_s: float) -> None:
+    def paused(self, master: str, slave: str, host: str, key: int, asked_s: float) -> None:
         """Judges the word of a master that a report need not be said again in which a host asks to be left alone."""
-        since_s, kept_s = self.stores.store(master).pauses.get(key, (0.0, 0.0))
-        if since_s + kept_s + ROUNDED_S < came_s + asked_s:
+        if key not in self.stores.store(master).pauses:
             text = f"told {slave} that its report is durable, by which {host} is left alone for {asked_s:g} s"
             self._tell(master, f"{text}, and its disk says nothing of it")
 

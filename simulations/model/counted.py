@@ -14,8 +14,10 @@ from typing import Final
 from .acknowledged import Sight, Tell
 from .stores import Key, Stores, phase_of
 
-UNDER_WAY_S: Final = 20.0
-"""So long a row may be on its way to a holder that is there."""
+UNDER_WAY_S: Final = 45.0
+"""So long a row may be on its way to a holder that is there, one after the other if windows are small."""
+AWAY_S: Final = 20.0
+"""Who was away in this time may not have been brought to it yet."""
 
 
 @dataclass(slots=True)
@@ -30,7 +32,7 @@ class Counted:
         """Judges an owner that counts a holder's copies of these buckets at this moment."""
         since_s = self.sight.now_s - UNDER_WAY_S
         mine, theirs = self.stores.of.get(owner), self.stores.of.get(holder)
-        if mine is None or theirs is None or {owner, holder} & self.sight.away_since(since_s):
+        if mine is None or theirs is None or {owner, holder} & self.sight.away_since(self.sight.now_s - AWAY_S):
             return
         for key, stamp in mine.records.items():
             if self.stores.bucket_of[key] not in buckets or mine.changed.get(key, 0.0) > since_s:

@@ -113,6 +113,11 @@ class Endings:
             here = "nothing of it" if row is None else f"{row.state}, version {row.version}"
             self._tell(node, f"says of job {job} {state}, version {version}, and its disk says {here}")
 
+    def runs(self, node: str, job: int) -> bool:
+        """Tells whether a job runs, as a disk has it: what is reported of another need not be kept."""
+        row = self.jobs.get(node, {}).get(job)
+        return row is not None and row.state == RUNNING
+
     # -- inside --------------------------------------------------------------------------------
 
     def _follows(self, node: str, job: int, before: JobRow, row: JobRow) -> None:

@@ -46,11 +46,12 @@ class _Epoch(NamedTuple):
 
 
 class _Fact(NamedTuple):
-    """A fact that was acknowledged: when, under which epoch, and who was away then."""
+    """A fact that was acknowledged: when, under which epoch, who was away then, and who had it."""
 
     at_s: float
     epoch: int
     away: frozenset[str]
+    having: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -79,7 +80,9 @@ class Handovers:
         for key in keys:
             bucket = self.stores.bucket_of.get(key)
             if bucket is not None and bucket in standings:
-                self._facts[bucket].setdefault(key, _Fact(now_s, standings[bucket].epoch, away))
+                self._facts[bucket].setdefault(
+                    key, _Fact(now_s, standings[bucket].epoch, away, frozenset(self.stores.having(key)))
+                )
 
     def settled(self, job: int) -> list[Key]:
         """Returns all that was ever settled of a job."""
@@ -133,7 +136,10 @@ class Handovers:
         """Judges the word of one that it goes, and has handed everything over: others have all, and know as much."""
         store, since_s = self.stores.store(master), self.sight.now_s - HEARD_S
         for key in dict.fromkeys((*store.records, *store.held)):
-            others = [self.stores.of[other] for other in self.stores.having(key) if other != master]
+            having = [other for other in self.stores.having(key) if other != master]
+            others = [self.stores.of[other] for other in having]
+            if any(map(self.sight.set_back, having)):
+                continue
             if any(other.stamp(key) >= store.stamp(key) for other in others) or self.sight.deleted(key[2]):
                 continue
             if not self.stores.lately_lost(key, since_s):
@@ -209,7 +215,8 @@ class Handovers:
             self._tell(node, f"went back in bucket {bucket} from epoch {before.epoch} to {row.epoch}")
         if row.lack or bucket not in self._facts:
             return
-        lacking = self._missing(node, self.stores.store(node), bucket, Standing(row.epoch))
+        # One that was no holder then may not have heard that there was anything (docs/copies.md).
+        lacking = self._missing(node, self.stores.store(node), bucket, Standing(row.epoch), among_its_own=True)
         if lacking is not None:
             self._tell(node, f"notes that it has all of bucket {bucket} up to epoch {row.epoch}, and lacks "
                        f"{self._name(lacking)}")  # fmt: skip
@@ -230,12 +237,18 @@ class Handovers:
             self._tell(owner, f"{text}, as {known.witness} knew")
             return
 
-    def _missing(self, master: str, store: Store, bucket: int, standing: Standing) -> Key | None:
-        """Returns a fact that somebody with this standing should have of a bucket, and has not."""
+    def _missing(
+        self, master: str, store: Store, bucket: int, standing: Standing, *, among_its_own: bool = False
+    ) -> Key | None:
+        """Returns a fact that somebody with this standing should have of a bucket, and has not; ``among_its_own``: of
+        those that it had when they were acknowledged.
+        """
         if self.sight.set_back(master):
             return None
         for key, fact in self._facts.get(bucket, {}).items():
             if not standing.has(fact.epoch) or store.stamp(key) >= 0 or master in fact.away:
+                continue
+            if among_its_own and master not in fact.having:
                 continue
             if not self.sight.deleted(key[2]) and self.stores.having(key):
                 return key

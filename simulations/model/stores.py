@@ -55,8 +55,8 @@ class Store:
     spooled: Counter[Key] = field(default_factory=Counter)
     """and how often each is among them."""
     standings: dict[int, StandingRow] = field(default_factory=dict)
-    pauses: dict[int, tuple[float, float]] = field(default_factory=dict)
-    """The hosts that are to be left alone, by their keys: since when that is on the disk, and for how long."""
+    pauses: set[int] = field(default_factory=set)
+    """The hosts of which it knows, or has known, that they asked to be left alone, by their keys."""
     changed: dict[Key, float] = field(default_factory=dict)
     """Since when it knows of its own what it knows, in this life."""
     came: dict[Key, float] = field(default_factory=dict)

@@ -45,7 +45,7 @@ class Ears(Protocol):
 _RECORD: Final = "'r', NEW.id, NEW.hi, NEW.lo, NEW.job, NEW.bucket, NEW.visit, NEW.phase, NEW.attempts, NEW.losses"
 _HELD: Final = "'h', NEW.bucket, NEW.hi, NEW.lo, NEW.job, NEW.stamp"
 _JOB: Final = "'j', NEW.id, NEW.state, NEW.reason, NEW.spec"
-_PAUSE: Final = "'p', NEW.key, NEW.seconds"
+_PAUSE: Final = "'p', NEW.key"
 _STANDING: Final = "'t', NEW.bucket, NEW.epoch, NEW.lack, NEW.base, NEW.pieces"
 _TRIGGERS: Final = {
     "record": (
@@ -74,7 +74,7 @@ _TRIGGERS: Final = {
 }
 _READ: Final = {
     "record": "SELECT 'r', id, hi, lo, job, bucket, visit, phase, attempts, losses FROM record",
-    "pause": "SELECT 'p', key, seconds FROM pause",
+    "pause": "SELECT 'p', key FROM pause",
     "lease": "SELECT 'l', record, lease FROM lease",
     "job": "SELECT 'j', id, state, reason, spec FROM job",
     "held": "SELECT 'h', bucket, hi, lo, job, stamp FROM held",
@@ -160,7 +160,7 @@ class DiskTaps:
             case "d":
                 self._leave(store, row[1:], store.held.pop(row[1:], None))
             case "p":
-                store.pauses[row[1]] = self._clock(), row[2]
+                store.pauses.add(row[1])
             case _:
                 _note(store, row)
         return None

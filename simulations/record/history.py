@@ -58,8 +58,8 @@ class History:
         """How many acknowledgements there were."""
         self._sight = sight
         self._requests = Requests()
-        self._pauses: dict[tuple[str, str], list[tuple[int, str, float, float]]] = defaultdict(list)
-        """The hosts that reports ask to be left alone, for how long, and when the report came."""
+        self._pauses: dict[tuple[str, str], list[tuple[int, str, float, int]]] = defaultdict(list)
+        """The hosts that reports ask to be left alone, for how long, and the job."""
         self._in_parts: set[tuple[str, int, int]] = set()
         """The leases of pages of which parts with links came first: their ends wait for these."""
         self._reports: dict[tuple[str, str], list[tuple[int, tuple[int, int]]]] = defaultdict(list)
@@ -146,8 +146,9 @@ class History:
         message, store = moment.what, self.stores.store(moment.node)
         for page in message.pages:
             if page.outcome is not None and page.outcome.host_pause_s and store.leases.get(page.record) == page.lease:
-                host = urlsplit(self._sight.name(store.numbers[page.record])).hostname or ""
-                pause = message.sequence, host, page.outcome.host_pause_s, moment.at
+                key = store.numbers[page.record]
+                host = urlsplit(self._sight.name(key)).hostname or ""
+                pause = message.sequence, host, page.outcome.host_pause_s, key[2]
                 self._pauses[moment.node, moment.peer].append(pause)
             lease, is_over = (page.record, page.lease), page.outcome is not None and page.outcome.phase
             if page.links:
@@ -189,11 +190,11 @@ class History:
         self._reports[moment.node, moment.peer] = [each for each in waiting if each[0] > sequence]
         self.judged += 1
         pauses = self._pauses.pop((moment.node, moment.peer), [])
-        for number, host, asked_s, came_s in pauses:
+        for number, host, asked_s, job in pauses:
             if number > sequence:
-                self._pauses[moment.node, moment.peer].append((number, host, asked_s, came_s))
-            elif host in self.hosts:
-                self._rules.paused(moment.node, moment.peer, host, self.hosts[host], asked_s, came_s)
+                self._pauses[moment.node, moment.peer].append((number, host, asked_s, job))
+            elif host in self.hosts and self._endings.runs(moment.node, job):
+                self._rules.paused(moment.node, moment.peer, host, self.hosts[host], asked_s)
         self._rules.reported(moment.node, moment.peer, due)
 
     # -- buckets that change hands ---------------------------------------------------------------

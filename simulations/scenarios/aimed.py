@@ -138,7 +138,7 @@ def drawn_aims(options: Options) -> list[Aim]:
 
 
 def _may_lose_disks(options: Options) -> bool:
-    """Tells whether disks may be lost at any moment: with a majority, not before most have a vote (docs/majority.md)."""
+    """Tells whether disks may be lost at any moment: with a majority, not before all have a vote (docs/majority.md)."""
     return options.replicas > 1 and options.partition != "majority"
 
 

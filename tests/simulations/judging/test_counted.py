@@ -53,7 +53,7 @@ def test_tries_are_copied_with_what_comes_of_them() -> None:
 
 def test_row_may_be_on_its_way_for_a_while() -> None:
     case = Case()
-    case.stores.store("m0").changed[LINK] = 85.0
+    case.stores.store("m0").changed[LINK] = 60.0
 
     assert case.look() == []
 

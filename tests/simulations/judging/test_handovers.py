@@ -205,10 +205,13 @@ def test_a_stamp_orders_by_visit_then_phase_then_attempts() -> None:
     assert stamp_of(0, 0, 9, 9) < stamp_of(0, 3, 0, 0) < stamp_of(1, 0, 0, 0)
 
 
-def test_disk_that_says_that_it_is_whole_has_all_that_was_settled() -> None:
+def test_disk_that_says_that_it_is_whole_has_all_that_was_settled_with_it() -> None:
     case = Case()
     case.owns("m0")
+    case.holds("m1")
     case.rules.acknowledged("m0", [LINK])
+    del case.stores.store("m1").held[LINK]
+    case.rules.stood("m2", BUCKET, None, StandingRow(2, 0, 0, ""))
 
     case.rules.stood("m1", BUCKET, None, StandingRow(1, 0, 0, ""))
     case.rules.stood("m1", BUCKET, None, StandingRow(2, 2, 1, ""))
