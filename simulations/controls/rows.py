@@ -9,7 +9,7 @@ from typing import Any
 
 from p2pcrawl.core.buckets.standings import Standing
 from p2pcrawl.frontier.records import tallies
-from p2pcrawl.frontier.records.batch import Ending
+from p2pcrawl.frontier.records.batch import Ending, KeptItems
 from p2pcrawl.frontier.records.item_table import ItemTable
 from p2pcrawl.master.buckets.handover import Handover
 from p2pcrawl.master.buckets.taking import Taking
@@ -47,7 +47,7 @@ def _keep_rows(self: Handover, buckets: Collection[int], still: Callable[[], boo
 # -- items-not-copied: copies know that a page is done, and not what it brought ---------------
 
 
-def _without_items(e: Ending, staged: tuple[int, bytes] | None = None) -> CopyRow:
+def _without_items(e: Ending, staged: tuple[int, bytes] | None = None, kept: KeptItems | None = None) -> CopyRow:
     return _copy_of_ending(e, (0, b""))
 
 
