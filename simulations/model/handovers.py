@@ -88,6 +88,11 @@ class Handovers:
         """Returns all that was ever settled of a job."""
         return [key for facts in self._facts.values() for key in facts if key[2] == job]
 
+    def agrees(self, master: str, asker: str, what: str, view: int, acted_in: Collection[int]) -> None:
+        """Judges a yes to what was asked in a view: whoever says it acts in that one, or did when it was asked."""
+        if view not in acted_in:
+            self._tell(master, f"agreed to a {what} of {asker} in view {view:016x}, and acts in another one")
+
     # -- who lets go ---------------------------------------------------------------------------
 
     def released(self, master: str, claimer: str, standings: dict[int, Standing], rows: Sequence[int]) -> None:

@@ -92,6 +92,11 @@ class Eyewitness:
         """Returns whom a member, named by its id, counts at this moment, itself among them."""
         return self._by_id[member].members()
 
+    def view(self, master: str) -> int:
+        """Returns the view in which a master acts at this moment; 0 if it acts in none."""
+        lead = next((machine.lead for machine in self._stage.machines if machine.name == master), None)
+        return 0 if lead is None else lead.cluster.ownership.view
+
     def dismissed(self, member: str) -> bool:
         """Tells whether a person has said that a member will not come back."""
         return member in self._dismissed

@@ -42,6 +42,9 @@ STEERING: Final = ("pause", "resume", "cancel", "retry", "set", "delete")
 class Witness(Presence, Members, Protocol):
     """The harness's own knowledge of the machines, and of whom they count."""
 
+    def view(self, master: str) -> int:
+        """Returns the view in which a master acts at this moment."""
+
 
 class History:
     """Takes down what is acknowledged, and has it judged. One for a run."""
@@ -60,6 +63,8 @@ class History:
         self._requests = Requests()
         self._pauses: dict[tuple[str, str], list[tuple[int, str, float, int]]] = defaultdict(list)
         """The hosts that reports ask to be left alone, for how long, and the job."""
+        self._views = Requests()
+        """The views in which something was asked for, and those in which whoever was asked acted then."""
         self._in_parts: set[tuple[str, int, int]] = set()
         """The leases of pages of which parts with links came first: their ends wait for these."""
         self._reports: dict[tuple[str, str], list[tuple[int, tuple[int, int]]]] = defaultdict(list)
@@ -94,6 +99,8 @@ class History:
             self._mirrored: "Mirrored",
         }.items():
             moments.record(answer, [(kind, LEAVES)])
+        moments.record(self._asked_in_a_view, [(kind, COMES) for kind in ("Claim", "Taken", "DropCopies")])
+        moments.record(self._agrees, [(kind, LEAVES) for kind in ("Released", "Forgotten", "Dropped")])
 
     def knows(self, job: int, links: Mapping[tuple[int, int], Sequence[tuple[int, int]]]) -> None:
         """Takes in what the pages of a web lead to, for the crawl of it."""
@@ -209,6 +216,17 @@ class History:
         standings = {b: Standing(epoch, lack, base, pieces.get(b, ())) for b, epoch, lack, base in told}
         self.permissions.let_go(moment.node, buckets, moment.at)
         self._buckets.released(moment.node, moment.peer, standings, message.rows)
+
+    def _asked_in_a_view(self, moment: Moment) -> None:
+        what = moment.kind, moment.what.view, self._sight.view(moment.node)
+        self._views.came(moment.node, moment.peer, moment.what.id, moment.at, what)
+
+    def _agrees(self, moment: Moment) -> None:
+        message = opened(moment.what)
+        asked = self._views.answered(moment.node, moment.peer, message.id)
+        if asked is not None and getattr(message, "agreed", True):
+            _, (kind, view, before) = asked
+            self._buckets.agrees(moment.node, moment.peer, kind, view, (before, self._sight.view(moment.node)))
 
     def _taken(self, moment: Moment) -> None:
         buckets = buckets_of(opened(moment.what).buckets)

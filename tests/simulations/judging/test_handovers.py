@@ -251,3 +251,12 @@ def test_who_has_left_has_handed_everything_over(is_elsewhere: bool) -> None:
     case.rules.leaves("m0")
 
     assert bool(case.told) is not is_elsewhere
+
+
+def test_yes_is_said_in_the_view_of_the_question() -> None:
+    case = Case()
+
+    case.rules.agrees("m0", "m1", "Claim", 7, (6, 7))
+    case.rules.agrees("m0", "m1", "Claim", 7, (6, 8))
+
+    assert case.told == ["at 100.000 s m0 agreed to a Claim of m1 in view 0000000000000007, and acts in another one"]
