@@ -25,7 +25,7 @@ class Reach:
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """Notes the lines that the block comes to. It takes a half longer, and does the same."""
+        """Notes the lines that the block comes to. It takes up to twice the time, and does the same."""
         with self._traced.noted():
             yield
         self._lines |= self._traced.take()
