@@ -58,6 +58,7 @@ bench: $(STAMP)  ## measure speed and memory
 soak: $(STAMP)  ## run the tests that take minutes, 500 simulated clusters, and three seeds for each mutant
 	$(BIN)/python -m pytest -m soak
 	$(BIN)/python -m simulations swarm --seeds 500 --from 1 --jobs 2
+	$(BIN)/python -m simulations coverage --corpus
 	-$(BIN)/python -m simulations mutants --hard --seeds 3 --jobs 2
 
 # Disks that fill, fail and lose power, and cuts of the network, need root; what cannot be tried is said and left out.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from ..play.evidence import Evidence, Violation
 from .cluster import balance, bounds, copies, healing, membership, movement, ownership, parts, quiet
-from .history import acknowledged, ballots, endings, handovers, permissions
+from .history import acknowledged, ballots, counted, endings, handovers, permissions, rumours
 from .texts import duplicates
 from .work import (
     answers,
@@ -50,11 +50,13 @@ CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "finish": finish.check,
     "statements": statements.check,
     "acknowledged": acknowledged.check,
+    "counted": counted.check,
     "handovers": handovers.check,
     "endings": endings.check,
     "permissions": permissions.check,
     "told": told.check,
     "ballots": ballots.check,
+    "rumours": rumours.check,
     "ownership": ownership.check,
     "parts": parts.check,
     "movement": movement.check,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from math import inf
 
 from p2pcrawl.core.majority.consent import Consent
 from p2pcrawl.core.membership import suspicion
 from p2pcrawl.core.membership.output import MembershipOutput
 from p2pcrawl.core.membership.self_defence import Claims
-from p2pcrawl.model.cluster.gossip import Alive, Update
+from p2pcrawl.core.membership.swim import Membership
+from p2pcrawl.model.cluster.gossip import Alive, Entry, Update
+from p2pcrawl.model.cluster.node import Status
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.sealed.datagrams import DatagramSeal, Opened
 
@@ -54,7 +58,22 @@ def _count_who_answers(self: Consent, now: float) -> None:
     self._stood = self._stood or now < self.until
 
 
+# -- remembered-as-left: whoever was known in an earlier life has left, as far as one that is back knows ------
+
+_remember = Membership.remember
+
+
+def _remember_as_left(self: Membership, entries: Iterable[Entry], now: float) -> None:
+    _remember(self, [replace(entry, status=Status.LEFT) for entry in entries], now)
+
+
 CONTROLS = {
+    "remembered-as-left": Control(
+        "one that is back says that all have left whom it knew",
+        "rumours",
+        Options(scenario="churn", masters=3, pages=60, hosts=8, limit_s=LIMIT_S),
+        (swap(Membership.remember, _remember_as_left),),
+    ),
     "each-part-counts": Control(
         "more than half of those that answer are taken for most of the masters",
         "parts",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
 
+from p2pcrawl.core.buckets.copy_ledger import Copying
 from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.core.buckets.standings import Standing
 from p2pcrawl.core.control import Control as StateOfJob
@@ -36,7 +38,17 @@ async def _not_saved(self: Roll) -> None:
     self.electorate.changed = False
 
 
+def _as_it_was(self: Copying, holder: Any, buckets: Collection[int] | None = None) -> None:
+    """Goes on counting the copies of one that is another process, or has another disk, by now."""
+
+
 CONTROLS = {
+    "lost-copies-counted": Control(
+        "the copies of one that came back with an empty disk are counted as before",
+        "counted",
+        Options(scenario="wiped", masters=3, pages=160, hosts=8, limit_s=LIMIT_S),
+        (swap(Copying._void, _as_it_was),),
+    ),
     "settled-at-once": Control(
         "links are called settled before their copies have been acknowledged",
         "acknowledged",

@@ -123,6 +123,12 @@ class Acknowledged:
                 self._tell(master, text)
                 return
 
+    def paused(self, master: str, slave: str, host: str, key: int, asked_s: float) -> None:
+        """Judges the word of a master that a report need not be said again in which a host asks to be left alone."""
+        if key not in self.stores.store(master).pauses:
+            text = f"told {slave} that its report is durable, by which {host} is left alone for {asked_s:g} s"
+            self._tell(master, f"{text}, and its disk says nothing of it")
+
     # -- what a disk says ----------------------------------------------------------------------
 
     def ended(self, node: str, key: Key, *, is_copy: bool) -> None:

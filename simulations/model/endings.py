@@ -35,7 +35,9 @@ class JobRow(NamedTuple):
     final: bool = False
     """There is a certificate that says so;"""
     signers: tuple[str, ...] = ()
-    """of these masters."""
+    """of these masters;"""
+    flaw: str = ""
+    """what is wrong with it, by what each of them has signed."""
 
     @property
     def rank(self) -> tuple[int, int]:
@@ -89,6 +91,8 @@ class Endings:
             self._follows(node, job, before, row)
         if (row.version >= FINAL) != (row.state in ENDS_FOR_GOOD):
             self._tell(node, f"has job {job} {row.state} under version {row.version}")
+        if row.flaw and (before is None or before.flaw != row.flaw):
+            self._tell(node, f"has job {job} {row.state} with a certificate that does not hold: {row.flaw}")
         if row.state == FINISHED and not row.reason and (job, row.version) not in self._judged:
             self._judged.add((job, row.version))
             self._is_over(node, job)
@@ -109,6 +113,11 @@ class Endings:
             here = "nothing of it" if row is None else f"{row.state}, version {row.version}"
             self._tell(node, f"says of job {job} {state}, version {version}, and its disk says {here}")
 
+    def runs(self, node: str, job: int) -> bool:
+        """Tells whether a job runs, as a disk has it: what is reported of another need not be kept."""
+        row = self.jobs.get(node, {}).get(job)
+        return row is not None and row.state == RUNNING
+
     # -- inside --------------------------------------------------------------------------------
 
     def _follows(self, node: str, job: int, before: JobRow, row: JobRow) -> None:
@@ -126,7 +135,9 @@ class Endings:
         """Judges the first word that a job is finished: nothing may be open where anybody can be asked."""
         if self.sight.injecting():
             return
-        stores = [(name, self.stores.of[name]) for name in self.sight.present() if name in self.stores.of]
+        # Who says so asks itself, too, however lately it came.
+        asked = sorted(self.sight.present() | {node})
+        stores = [(name, self.stores.of[name]) for name in asked if name in self.stores.of]
         known: dict[Key, tuple[int, str]] = {}
         for name, store in stores:
             for part in store.held, store.records:

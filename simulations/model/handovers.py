@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from .acknowledged import HEARD_S, Sight, Tell
-from .stores import Key, Store, Stores, told
+from .stores import Key, StandingRow, Store, Stores, told
 
 ON_ITS_WAY_S: Final = 10.0
 """So long something that is sent to one that is there may be under way."""
@@ -37,13 +37,21 @@ class Standing(NamedTuple):
         return any(before < epoch <= last for before, last in spans)
 
 
+class _Epoch(NamedTuple):
+    """An epoch of a bucket that somebody has noted: whose it is, who noted it first, and when."""
+
+    owner: str
+    witness: str
+    at_s: float
+
+
 class _Fact(NamedTuple):
     """A fact that was acknowledged: when, under which epoch, who was away then, and who had it."""
 
     at_s: float
     epoch: int
     away: frozenset[str]
-    stores: frozenset[str]
+    having: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -60,6 +68,8 @@ class Handovers:
     """What somebody had of what it has let go of for somebody else."""
     _synced: dict[tuple[str, int], tuple[float, int]] = field(default_factory=dict)
     """When a holder was last told that its copies of a bucket are whole, and under which epoch."""
+    _epochs: dict[tuple[int, int], _Epoch] = field(default_factory=dict)
+    """Whose each epoch of each bucket is."""
     _due: deque[tuple[float, Callable[[], None]]] = field(default_factory=deque)
 
     # -- what is acknowledged ------------------------------------------------------------------
@@ -72,12 +82,17 @@ class Handovers:
         for key in keys:
             bucket = self.stores.bucket_of.get(key)
             if bucket is not None and bucket in standings:
-                stores = frozenset(self.stores.having(key))
-                self._facts[bucket].setdefault(key, _Fact(now_s, standings[bucket].epoch, away, stores))
+                having = frozenset(self.stores.having(key))
+                self._facts[bucket].setdefault(key, _Fact(now_s, standings[bucket].epoch, away, having))
 
     def settled(self, job: int) -> list[Key]:
         """Returns all that was ever settled of a job."""
         return [key for facts in self._facts.values() for key in facts if key[2] == job]
+
+    def agrees(self, master: str, asker: str, what: str, view: int, acted_in: Collection[int]) -> None:
+        """Judges a yes to what was asked in a view: whoever says it acts in that one, or did when it was asked."""
+        if view not in acted_in:
+            self._tell(master, f"agreed to a {what} of {asker} in view {view:016x}, and acts in another one")
 
     # -- who lets go ---------------------------------------------------------------------------
 
@@ -129,6 +144,22 @@ class Handovers:
             if known is None or known.epoch < epoch:
                 self._tell(master, f"agreed to epoch {epoch} of bucket {bucket} with {claimer}, and has not noted it")
                 return
+        self._begun(master, claimer, epochs)
+
+    def leaves(self, master: str) -> None:
+        """Judges the word of one that it goes, and has handed everything over: others have all, and know as much."""
+        store, since_s = self.stores.store(master), self.sight.now_s - HEARD_S
+        for key in dict.fromkeys((*store.records, *store.held)):
+            having = [other for other in self.stores.having(key) if other != master]
+            others = [self.stores.of[other] for other in having]
+            if any(map(self.sight.set_back, having)):
+                continue
+            if any(other.stamp(key) >= store.stamp(key) for other in others) or self.sight.deleted(key[2]):
+                continue
+            if not self.stores.lately_lost(key, since_s):
+                text = "which is with nobody else" if not others else "of which it knows more than all others"
+                self._tell(master, f"says that it has left and handed over everything, {self._name(key)} too, {text}")
+                return
 
     # -- who takes -----------------------------------------------------------------------------
 
@@ -172,6 +203,7 @@ class Handovers:
                 self._tell(holder, f"agreed that bucket {bucket} is whole under epoch {epoch}, and has not noted it")
                 return
             self._synced[holder, bucket] = self.sight.now_s, epoch
+        self._begun(holder, owner, epochs)
         owners = self.stores.store(owner)
         mine = [key for key in owners.records if self.stores.bucket_of[key] in epochs and key not in store.held]
         lacking = [key for key in mine if key not in store.records]
@@ -195,16 +227,48 @@ class Handovers:
         elif (standing := store.standings.get(bucket)) is not None and not standing.lack:
             self._tell(holder, f"dropped {self._name(key)}, and its disk says that bucket {bucket} is whole there")
 
+    # -- what disks say ------------------------------------------------------------------------
+
+    def stood(self, node: str, bucket: int, before: StandingRow | None, row: StandingRow) -> None:
+        """Judges a disk that says from now on of which epochs it has all of a bucket."""
+        if before is not None and row.epoch < before.epoch:
+            self._tell(node, f"went back in bucket {bucket} from epoch {before.epoch} to {row.epoch}")
+        if row.lack or bucket not in self._facts:
+            return
+        # One that was no holder then may not have heard that there was anything (docs/copies.md).
+        lacking = self._missing(node, self.stores.store(node), bucket, Standing(row.epoch), among_its_own=True)
+        if lacking is not None:
+            self._tell(node, f"notes that it has all of bucket {bucket} up to epoch {row.epoch}, and lacks "
+                       f"{self._name(lacking)}")  # fmt: skip
+
     # -- inside --------------------------------------------------------------------------------
 
-    def _missing(self, master: str, store: Store, bucket: int, standing: Standing) -> Key | None:
-        """Returns a fact that somebody with this standing should have of a bucket, and has not."""
+    def _begun(self, witness: str, owner: str, epochs: dict[int, int]) -> None:
+        """Judges the epochs under which somebody serves buckets, as another one has noted them: they are nobody
+        else's, unless all were away meanwhile who knew that.
+        """
+        now_s = self.sight.now_s
+        for place in epochs.items():
+            known = self._epochs.setdefault(place, _Epoch(owner, witness, now_s))
+            if known.owner == owner or {known.owner, known.witness} <= self.sight.away_since(known.at_s - HEARD_S):
+                continue
+            bucket, epoch = place
+            text = f"has bucket {bucket} under epoch {epoch}, which was {known.owner}'s at {known.at_s:.3f} s"
+            self._tell(owner, f"{text}, as {known.witness} knew")
+            return
+
+    def _missing(
+        self, master: str, store: Store, bucket: int, standing: Standing, *, among_its_own: bool = False
+    ) -> Key | None:
+        """Returns a fact that somebody with this standing should have of a bucket, and has not; ``among_its_own``: of
+        those that it had when they were acknowledged.
+        """
         if self.sight.set_back(master):
             return None
         for key, fact in self._facts.get(bucket, {}).items():
             if not standing.has(fact.epoch) or store.stamp(key) >= 0 or master in fact.away:
                 continue
-            if self._was_replaced(master, bucket, fact):
+            if self._was_replaced(master, bucket, fact) or (among_its_own and master not in fact.having):
                 continue
             if not self.sight.deleted(key[2]) and self.stores.having(key):
                 return key
@@ -215,7 +279,7 @@ class Handovers:
         held them no more, while their owner stayed, and nobody has told it yet (docs/copies.md).
         """
         at_s, epoch = self._synced.get((master, bucket), (0.0, 0))
-        return epoch == fact.epoch and at_s < fact.at_s and len(fact.stores - {master}) >= self._wanted()
+        return epoch == fact.epoch and at_s < fact.at_s and len(fact.having - {master}) >= self._wanted()
 
     def _elsewhere(self, but: str, key: Key) -> int:
         lost = self.stores.lately_lost(key, self.sight.now_s - HEARD_S)

@@ -15,6 +15,8 @@ from typing import Final, Protocol
 
 SESSION_S: Final = 5.0 * 1.02 / 0.98
 """A session lasts so long after its last beat was sent that was answered, by whatever clock, at most."""
+VOID_S: Final = 5.1 / 0.98 + 0.1
+"""A master that has not answered a beat for so long holds the session for over, by whatever clock."""
 GRANTED_S: Final = 2.0
 """What was granted under a loan has begun so much later at most."""
 ENDED_S: Final = 0.1
@@ -70,6 +72,10 @@ class Permissions:
     _loans: dict[tuple[str, str], list[tuple[float, float, str]]] = field(default_factory=lambda: defaultdict(list))
     """From when until when a master had a host on loan, and whose."""
     _sessions: dict[str, _Session] = field(default_factory=lambda: defaultdict(_Session))
+    found: list[str] = field(default_factory=list)
+    """What masters have said of sessions that were over."""
+    _answered_s: dict[tuple[str, str, int], float] = field(default_factory=dict)
+    """When a master last answered a beat of a slave's session."""
     _over: dict[str, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
     """When the sessions of a slave were over: from when, until when."""
 
@@ -86,6 +92,8 @@ class Permissions:
     def started(self, master: str, now_s: float) -> None:
         """Takes down that a master begins anew: it may be alone, and have all that there is."""
         self._move(master, set(self.buckets.values()), now_s, STARTED)
+        for place in [place for place in self._answered_s if place[0] == master]:
+            del self._answered_s[place]
 
     def lent(self, lender: str, borrower: str, host: str, now_s: float, term_s: float) -> None:
         """Takes down that a host is lent for a time."""
@@ -114,6 +122,15 @@ class Permissions:
         session = self._sessions[slave]
         if (sent_s := session.sent.get(number)) is not None and now_s <= session.until_s:
             session.until_s = max(session.until_s, sent_s + SESSION_S)
+
+    def renews(self, master: str, slave: str, session: int, now_s: float) -> None:
+        """Judges the word of a master that a session goes on: it is not over for long."""
+        last_s = self._answered_s.get((master, slave, session), now_s)
+        if now_s - last_s > VOID_S:
+            self.found.append(
+                f"at {now_s:.3f} s {master} renewed a session of {slave}, for the first time in {now_s - last_s:.2f} s"
+            )
+        self._answered_s[master, slave, session] = now_s
 
     def halted(self, slave: str, now_s: float) -> None:
         """Takes down that a slave was told that its session is over."""

@@ -55,6 +55,10 @@ class Store:
     spooled: Counter[Key] = field(default_factory=Counter)
     """and how often each is among them."""
     standings: dict[int, StandingRow] = field(default_factory=dict)
+    pauses: set[int] = field(default_factory=set)
+    """The hosts of which it knows, or has known, that they asked to be left alone, by their keys."""
+    changed: dict[Key, float] = field(default_factory=dict)
+    """Since when it knows of its own what it knows, in this life."""
     came: dict[Key, float] = field(default_factory=dict)
     """Since when it knows what it has come to know in this life,"""
     left: dict[Key, tuple[float, int]] = field(default_factory=dict)
@@ -63,6 +67,7 @@ class Store:
     def forget_records(self) -> None:
         """Begins anew with what is the disk's own."""
         self.records.clear()
+        self.changed.clear()
         self.numbers.clear()
         self.leases.clear()
 

@@ -28,7 +28,10 @@ class Eyewitness:
         self._names: dict[tuple[int, int], str] = {}
         self._deleted: set[int] = set()
         self._reopened_s = -REOPENED_S
+        self._dismissed: set[str] = set()
+        self._by_id = {machine.id: machine for machine in stage.machines}
         stage.world.moments.record(self._delete, [("verb delete", ASKED)])
+        stage.world.moments.record(self._dismiss, [("verb forget", ASKED)])
         for phase in ASKED, TOLD:
             stage.world.moments.record(self._reopen, [("verb inject", phase), ("verb retry", phase)])
 
@@ -85,6 +88,24 @@ class Eyewitness:
         wanted = set(ids)
         return frozenset(machine.name for machine in self._stage.machines if machine.id in wanted)
 
+    def counted(self, member: str) -> frozenset[str]:
+        """Returns whom a member, named by its id, counts at this moment, itself among them."""
+        return self._by_id[member].members()
+
+    def view(self, master: str) -> int:
+        """Returns the view in which a master acts at this moment; 0 if it acts in none."""
+        lead = next((machine.lead for machine in self._stage.machines if machine.name == master), None)
+        return 0 if lead is None else lead.cluster.ownership.view
+
+    def dismissed(self, member: str) -> bool:
+        """Tells whether a person has said that a member will not come back."""
+        return member in self._dismissed
+
+    def called(self, member: str) -> str:
+        """Returns the name of the machine with this id."""
+        machine = self._by_id.get(member)
+        return member[:8] if machine is None else machine.name
+
     def alone(self, master: str, from_s: float, until_s: float) -> bool:
         """Tells whether a master was the only one for a while, or beyond a cut, at any time between two moments: nobody
         is told then what it takes.
@@ -130,6 +151,9 @@ class Eyewitness:
 
     def _reopen(self, moment: Moment) -> None:
         self._reopened_s = moment.at
+
+    def _dismiss(self, moment: Moment) -> None:
+        self._dismissed.add(str(moment.what["peer"]))
 
     def _delete(self, moment: Moment) -> None:
         self._deleted.add(int(moment.what["job"]))

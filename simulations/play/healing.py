@@ -98,6 +98,10 @@ class Healing:
         everybody = self._there == len(stage.staying)
         return bool(stage.job) and everybody and not stage.ended and stage.world.now > since_s + HOPELESS_S
 
+    def is_troubled(self, stage: Stage) -> bool:
+        """Tells whether something is in somebody's way."""
+        return _is_troubled(stage)
+
     def end(self, stage: Stage) -> None:
         """Takes what is still amiss as lasting until now."""
         for key in list(self._began_s):

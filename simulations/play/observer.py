@@ -202,6 +202,7 @@ class Observer:
             view, served = machine.served()
             by_view.setdefault(view, []).append((machine, served))
         for those in by_view.values():
+            self._look_for_tables([machine for machine, _ in those])
             every = [served for _, served in those]
             if sum(map(len, every)) == len(frozenset().union(*every)):
                 continue
@@ -209,6 +210,13 @@ class Observer:
                 if both := left & right:
                     text = f"{one.name} and {other.name} both serve {len(both)} buckets, such as {min(both)}"
                     self.doubles.append(f"at {self._stage.world.now:.2f} s {text}")
+
+    def _look_for_tables(self, machines: list[Machine]) -> None:
+        """Looks whether those that say that they act in one view share out the buckets among the same masters."""
+        weights = [machine.lead.cluster.ownership.weights for machine in machines if machine.lead is not None]
+        if any(each != weights[0] for each in weights[1:]):
+            text = f"{', '.join(machine.name for machine in machines)} act in one view, and share out by several"
+            self.doubles.append(f"at {self._stage.world.now:.2f} s {text}")
 
     def _look_at_the_table(self) -> None:
         """Notes the table that all agree on, if it is not what they agreed on before."""

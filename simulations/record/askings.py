@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from ..kernel.moments import COMES, LEAVES, Moment, Moments
+from ..model.loans import Loans
 from ..model.permissions import Permissions
 from .requests import Requests, opened
 
@@ -10,24 +13,37 @@ from .requests import Requests, opened
 class Askings:
     """Takes down, by the moments of a run, what decides who may ask which host."""
 
-    def __init__(self, moments: Moments, permissions: Permissions) -> None:
+    def __init__(self, moments: Moments, permissions: Permissions, loans: Loans) -> None:
         self._permissions = permissions
+        self._loans = loans
         self._requests = Requests()
         for recorder, kind, phase in (
             (self._borrow, "Borrow", COMES), (self._lent, "Lent", LEAVES), (self._hello, "Hello", LEAVES),
             (self._welcome, "Welcome", COMES), (self._beat, "Beat", LEAVES), (self._renewed, "Renewed", COMES),
-            (self._halt, "Halt", COMES),
+            (self._halt, "Halt", COMES), (self._renews, "Renewed", LEAVES), (self._repay, "Repay", COMES),
+            (self._grant, "Grant", LEAVES),
         ):  # fmt: skip
             moments.record(recorder, [(kind, phase)])
 
     def _borrow(self, moment: Moment) -> None:
-        self._requests.came(moment.node, moment.peer, moment.what.id, moment.at, moment.what.host)
+        self._requests.came(moment.node, moment.peer, moment.what.id, moment.at, (moment.what.host, moment.what.number))
+        self._loans.asked(moment.node, moment.peer, moment.what.host)
 
     def _lent(self, moment: Moment) -> None:
         answer = opened(moment.what)
         asked = self._requests.answered(moment.node, moment.peer, answer.id)
         if asked is not None and answer.granted:
-            self._permissions.lent(moment.node, moment.peer, asked[1], moment.at, answer.term_s)
+            host, number = asked[1]
+            self._permissions.lent(moment.node, moment.peer, host, moment.at, answer.term_s)
+            if answer.delay_s > 0.0:
+                self._loans.lent(moment.node, moment.peer, host, number, moment.at, answer.term_s)
+
+    def _repay(self, moment: Moment) -> None:
+        self._loans.repaid(moment.node, moment.peer, moment.what.host, moment.what.number)
+
+    def _grant(self, moment: Moment) -> None:
+        hosts = dict.fromkeys(urlsplit(task.link.url).hostname or "" for task in opened(moment.what).tasks)
+        self._loans.granted(moment.node, moment.peer, hosts, moment.at)
 
     def _hello(self, moment: Moment) -> None:
         self._permissions.greets(moment.node, moment.at)
@@ -40,6 +56,9 @@ class Askings:
 
     def _renewed(self, moment: Moment) -> None:
         self._permissions.renewed(moment.node, moment.what.beat, moment.at)
+
+    def _renews(self, moment: Moment) -> None:
+        self._permissions.renews(moment.node, moment.peer, opened(moment.what).session, moment.at)
 
     def _halt(self, moment: Moment) -> None:
         self._permissions.halted(moment.node, moment.at)

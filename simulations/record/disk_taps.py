@@ -29,6 +29,9 @@ class Ears(Protocol):
     def has_dropped(self, node: str, key: Key) -> None:
         """Hears of a copy that a disk has no more."""
 
+    def has_stood(self, node: str, bucket: int, before: StandingRow | None, row: StandingRow) -> None:
+        """Hears of which epochs a disk says that it has all of a bucket, and what it said before."""
+
     def has_jobs(self, node: str, jobs: dict[int, JobRow]) -> None:
         """Hears which jobs a disk has, when it is opened."""
 
@@ -42,6 +45,7 @@ class Ears(Protocol):
 _RECORD: Final = "'r', NEW.id, NEW.hi, NEW.lo, NEW.job, NEW.bucket, NEW.visit, NEW.phase, NEW.attempts, NEW.losses"
 _HELD: Final = "'h', NEW.bucket, NEW.hi, NEW.lo, NEW.job, NEW.stamp"
 _JOB: Final = "'j', NEW.id, NEW.state, NEW.reason, NEW.spec"
+_PAUSE: Final = "'p', NEW.key"
 _STANDING: Final = "'t', NEW.bucket, NEW.epoch, NEW.lack, NEW.base, NEW.pieces"
 _TRIGGERS: Final = {
     "record": (
@@ -49,6 +53,7 @@ _TRIGGERS: Final = {
         ("UPDATE OF visit, phase, attempts, losses", _RECORD),
         ("DELETE", "'x', OLD.id, OLD.hi, OLD.lo, OLD.job"),
     ),
+    "pause": (("INSERT", _PAUSE), ("UPDATE", _PAUSE)),
     "lease": (("INSERT", "'l', NEW.record, NEW.lease"), ("DELETE", "'e', OLD.record, OLD.lease")),
     "job": (
         ("INSERT", _JOB),
@@ -69,6 +74,7 @@ _TRIGGERS: Final = {
 }
 _READ: Final = {
     "record": "SELECT 'r', id, hi, lo, job, bucket, visit, phase, attempts, losses FROM record",
+    "pause": "SELECT 'p', key FROM pause",
     "lease": "SELECT 'l', record, lease FROM lease",
     "job": "SELECT 'j', id, state, reason, spec FROM job",
     "held": "SELECT 'h', bucket, hi, lo, job, stamp FROM held",
@@ -116,6 +122,7 @@ class DiskTaps:
         """Takes in what a transaction has made durable."""
         store, rows = self._stores.store(node), changes.copy()
         changes.clear()
+        stood = {row[1]: store.standings.get(row[1]) for row in rows if row[0] == "t"}
         ended = [(key, row[0] == "h") for row in rows if (key := self._take(store, row, told=True)) is not None]
         for step in self._back:
             self._ears.goes_back(node, *step)
@@ -124,6 +131,9 @@ class DiskTaps:
         for row in rows:
             if row[0] == "d" and row[1:] not in store.held:
                 self._ears.has_dropped(node, row[1:])
+        for bucket, before in stood.items():
+            if (standing := store.standings.get(bucket)) is not None:
+                self._ears.has_stood(node, bucket, before, standing)
         for key, is_copy in ended:
             self._ears.has_ended(node, key, is_copy=is_copy)
         for job, columns in {row[1]: row[2:] for row in rows if row[0] in "jk"}.items():
@@ -149,6 +159,8 @@ class DiskTaps:
                 self._leave(store, row[2:], store.records.pop(row[2:], None))
             case "d":
                 self._leave(store, row[1:], store.held.pop(row[1:], None))
+            case "p":
+                store.pauses.add(row[1])
             case _:
                 _note(store, row)
         return None
@@ -157,6 +169,8 @@ class DiskTaps:
         self, store: Store, facts: dict[Key, int], key: Key, bucket: int, stamp: int, *, told: bool
     ) -> Key | None:
         """Takes in how far a URL is; returns its key if it has ended by that."""
+        if told and facts is store.records:
+            store.changed[key] = self._clock()
         if told and key not in facts:
             store.came[key] = self._clock()
         before = facts.get(key, 0)

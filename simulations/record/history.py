@@ -7,9 +7,10 @@ what is found is kept in words, for a checker to tell.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
+from urllib.parse import urlsplit
 
 from p2pcrawl.core.buckets.bitmaps import buckets_of
 from p2pcrawl.model.crawl.fingerprint import halves
@@ -17,10 +18,14 @@ from p2pcrawl.model.crawl.fingerprint import halves
 from ..kernel.moments import COMES, LEAVES, TOLD, Moment, Moments
 from ..model.acknowledged import Acknowledged
 from ..model.ballots import Ballots
+from ..model.counted import Counted
 from ..model.endings import Endings, JobRow, Presence
 from ..model.handovers import Handovers, Standing
+from ..model.loans import Loans
 from ..model.permissions import Asked, Permissions, Seen
-from ..model.stores import Key, Stores
+from ..model.rumours import Rumours
+from ..model.rumours import Sight as Members
+from ..model.stores import Key, StandingRow, Stores
 from .askings import Askings
 from .disk_taps import DiskTaps
 from .polls import Polls
@@ -34,19 +39,32 @@ STEERING: Final = ("pause", "resume", "cancel", "retry", "set", "delete")
 """The verbs whose answer says how a job stands by then."""
 
 
+class Witness(Presence, Members, Protocol):
+    """The harness's own knowledge of the machines, and of whom they count."""
+
+    def view(self, master: str) -> int:
+        """Returns the view in which a master acts at this moment."""
+
+
 class History:
     """Takes down what is acknowledged, and has it judged. One for a run."""
 
-    def __init__(self, moments: Moments, sight: Presence, replicas: int, folder: Callable[[str], Path]) -> None:
+    def __init__(self, moments: Moments, sight: Witness, replicas: int, folder: Callable[[str], Path]) -> None:
         self.stores = Stores()
         self.found: dict[str, list[str]] = defaultdict(list)
         """What was amiss, by the checker that tells of it."""
         self.links: dict[Key, Sequence[Key]] = {}
         self.parents: dict[Key, list[Key]] = defaultdict(list)
+        self.hosts: dict[str, int] = {}
+        """The keys of the hosts of the web."""
         self.judged = 0
         """How many acknowledgements there were."""
         self._sight = sight
         self._requests = Requests()
+        self._pauses: dict[tuple[str, str], list[tuple[int, str, float, int]]] = defaultdict(list)
+        """The hosts that reports ask to be left alone, for how long, and the job."""
+        self._views = Requests()
+        """The views in which something was asked for, and those in which whoever was asked acted then."""
         self._in_parts: set[tuple[str, int, int]] = set()
         """The leases of pages of which parts with links came first: their ends wait for these."""
         self._reports: dict[tuple[str, str], list[tuple[int, tuple[int, int]]]] = defaultdict(list)
@@ -54,7 +72,10 @@ class History:
         self._buckets = Handovers(self.stores, sight, replicas, self._teller("handovers"))
         self._endings = Endings(self.stores, sight, self._buckets.settled, self._teller("endings"))
         self.permissions = Permissions()
-        Askings(moments, self.permissions)
+        self._counted = Counted(self.stores, sight, self._teller("counted"))
+        self.rumours = Rumours(sight, self._teller("rumours"), self._buckets.leaves)
+        self._loans = Loans(self._teller("permissions"))
+        Askings(moments, self.permissions, self._loans)
         Polls(moments, Ballots(self._teller("ballots")), folder)
         moments.disks = DiskTaps(self.stores, lambda: sight.now_s, self)
         for verb in STEERING:
@@ -78,6 +99,8 @@ class History:
             self._mirrored: "Mirrored",
         }.items():
             moments.record(answer, [(kind, LEAVES)])
+        moments.record(self._asked_in_a_view, [(kind, COMES) for kind in ("Claim", "Taken", "DropCopies")])
+        moments.record(self._agrees, [(kind, LEAVES) for kind in ("Released", "Forgotten", "Dropped")])
 
     def knows(self, job: int, links: Mapping[tuple[int, int], Sequence[tuple[int, int]]]) -> None:
         """Takes in what the pages of a web lead to, for the crawl of it."""
@@ -90,9 +113,17 @@ class History:
     def judge(self, requests: Iterable[Asked], seen: Seen) -> None:
         """Judges the requests that were made, when all is over."""
         tell = self._teller("permissions")
+        for what in self.permissions.found:
+            tell(what)
         for request in requests:
             for what in self.permissions.broken_by(request, seen):
                 tell(what)
+
+    def look(self, ledgers: Mapping[str, Mapping[str, Collection[int]]]) -> None:
+        """Judges what each owner counts on at this moment: by holder, the buckets of which it counts the copies."""
+        for owner, holders in ledgers.items():
+            for holder, buckets in holders.items():
+                self._counted.look(owner, holder, buckets)
 
     def brought(self, job: int, pages: Iterable[str]) -> None:
         """Takes in which pages' items a sink is given, by their fingerprints in hex."""
@@ -121,6 +152,11 @@ class History:
     def _reported(self, moment: Moment) -> None:
         message, store = moment.what, self.stores.store(moment.node)
         for page in message.pages:
+            if page.outcome is not None and page.outcome.host_pause_s and store.leases.get(page.record) == page.lease:
+                key = store.numbers[page.record]
+                host = urlsplit(self._sight.name(key)).hostname or ""
+                pause = message.sequence, host, page.outcome.host_pause_s, key[2]
+                self._pauses[moment.node, moment.peer].append(pause)
             lease, is_over = (page.record, page.lease), page.outcome is not None and page.outcome.phase
             if page.links:
                 self._in_parts.add((moment.node, *lease))
@@ -160,6 +196,12 @@ class History:
         due = [lease for number, lease in waiting if number <= sequence]
         self._reports[moment.node, moment.peer] = [each for each in waiting if each[0] > sequence]
         self.judged += 1
+        pauses = self._pauses.pop((moment.node, moment.peer), [])
+        for number, host, asked_s, job in pauses:
+            if number > sequence:
+                self._pauses[moment.node, moment.peer].append((number, host, asked_s, job))
+            elif host in self.hosts and self._endings.runs(moment.node, job):
+                self._rules.paused(moment.node, moment.peer, host, self.hosts[host], asked_s)
         self._rules.reported(moment.node, moment.peer, due)
 
     # -- buckets that change hands ---------------------------------------------------------------
@@ -174,6 +216,17 @@ class History:
         standings = {b: Standing(epoch, lack, base, pieces.get(b, ())) for b, epoch, lack, base in told}
         self.permissions.let_go(moment.node, buckets, moment.at)
         self._buckets.released(moment.node, moment.peer, standings, message.rows)
+
+    def _asked_in_a_view(self, moment: Moment) -> None:
+        what = moment.kind, moment.what.view, self._sight.view(moment.node)
+        self._views.came(moment.node, moment.peer, moment.what.id, moment.at, what)
+
+    def _agrees(self, moment: Moment) -> None:
+        message = opened(moment.what)
+        asked = self._views.answered(moment.node, moment.peer, message.id)
+        if asked is not None and getattr(message, "agreed", True):
+            _, (kind, view, before) = asked
+            self._buckets.agrees(moment.node, moment.peer, kind, view, (before, self._sight.view(moment.node)))
 
     def _taken(self, moment: Moment) -> None:
         buckets = buckets_of(opened(moment.what).buckets)
@@ -221,8 +274,12 @@ class History:
     def has_dropped(self, node: str, key: Key) -> None:
         self._buckets.dropped(node, key)
 
+    def has_stood(self, node: str, bucket: int, before: StandingRow | None, row: StandingRow) -> None:
+        self._buckets.stood(node, bucket, before, row)
+
     def has_jobs(self, node: str, jobs: dict[int, JobRow]) -> None:
         self.permissions.started(node, self._sight.now_s)
+        self._loans.ended(node)
         self._endings.found(node, jobs)
 
     def has_stored(self, node: str, job: int, row: JobRow | None) -> None:

@@ -97,7 +97,7 @@ aims. A kind that is seldom is aimed at almost as often as one that comes all th
 def drawn_faults(options: Options) -> list[Fault]:
     """Draws what happens beside the aims: one thing after the other, each when all copies are whole."""
     dice = Random(f"{options.seed}/aimed/faults")
-    words = [word for word in BEFORE if word != "wipe" or options.replicas > 1]
+    words = [word for word in BEFORE if word != "wipe" or _may_lose_disks(options)]
     made: list[Fault] = []
     for number in range(dice.randint(*EVENTS)):
         do, who = dice.choice(words), f"m{dice.randrange(options.masters)}"
@@ -112,7 +112,7 @@ def drawn_aims(options: Options) -> list[Aim]:
     dice = Random(f"{options.seed}/aimed")
     kinds = sorted(COUNTS)
     weights = [1.0 / log(COUNTS[kind][1] + 2.0) for kind in kinds]
-    does = [do for do in DOES if do != "wipe" or options.replicas > 1]
+    does = [do for do in DOES if do != "wipe" or _may_lose_disks(options)]
     made: list[Aim] = []
     for number in range(dice.randint(*AIMS)):
         (kind,) = dice.choices(kinds, weights)
@@ -135,6 +135,11 @@ def drawn_aims(options: Options) -> list[Aim]:
             )
         )
     return made
+
+
+def _may_lose_disks(options: Options) -> bool:
+    """Tells whether disks may be lost at any moment: with a majority, not before all have a vote (docs/majority.md)."""
+    return options.replicas > 1 and options.partition != "majority"
 
 
 async def faults(stage: Stage) -> None:

@@ -24,6 +24,8 @@ from .asked import add_plan_options, plan_of
 _DEFAULT = Options()
 SHARES = {"aims": 0.4, "web": 0.4, "limits": 0.25, "jobs": 0.2, "verbs": 0.2}
 """The share of the seeds in which each is drawn besides."""
+MAJORITY = 0.2
+"""The share of those runs with aimed faults in which only the greater part of the masters goes on."""
 _RINGS = (*[_DEFAULT.ring] * 7, *RINGS)
 LIMIT_S = 1200.0
 """Virtual seconds for a run of a swarm: several times what the largest of their webs takes."""
@@ -97,6 +99,7 @@ def drawn(seed: int, draws: Sequence[str] | None = None) -> Options:
         sinks=Random(f"{seed}/sinks").choice((0, 0, 0, 1, 2)),
         # What part files have twice after all disks that knew of it are gone, nobody can tell.
         buckets=0 if name == "losses" else Random(f"{seed}/buckets").choice((0, 0, 0, 1)),
+        partition="majority" if name == "aimed" and Random(f"{seed}/greater part").random() < MAJORITY else "",
         delay_s=0.0 if Random(f"{seed}/delay").random() < 0.15 else _DEFAULT.delay_s,
         ring=_DEFAULT.ring if len(scenario.weights) > 1 else Random(f"{seed}/ring").choice(_RINGS),
         placement=Random(f"{seed}/placement").choice(PLACEMENTS),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..journey import verb as journey
 from ..kernel.own_name import COMMAND
-from . import asked, controls, growth, mutants, report, rings, run, shrink, swarm
+from . import asked, controls, covered, growth, mutants, report, rings, run, shrink, swarm
 
 
 class Verb(NamedTuple):
@@ -41,6 +41,12 @@ VERBS: dict[str, Verb] = {
         mutants.add_options,
         mutants.run,
         mutants.EXAMPLES,
+    ),
+    "coverage": Verb(
+        "which lines of the protocol, and which pairs of a message and a fault, seeds come to",
+        covered.add_options,
+        covered.run,
+        covered.EXAMPLES,
     ),
     "shrink": Verb(
         "a failure reduced to the fewest faults and the smallest web that still fail",

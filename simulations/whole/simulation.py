@@ -42,6 +42,7 @@ from ..play.series import Sampler
 from ..play.spiders import OF_EACH_PAGE, PERIOD_S, THOROUGH, Returner
 from ..play.stage import Stage
 from ..record.history import History
+from ..record.overheard import overheard
 from ..world.disks import place_for_disks
 from ..world.fetcher import fetchers
 from ..world.machines import Machine
@@ -58,6 +59,8 @@ from .plan_file import fault_and_aim
 
 LOOK_S = 1.0
 """How often in virtual time is looked whether somebody should hear how far the run is."""
+LEDGERS_S = 2.0
+"""How often what masters count on is held against their disks."""
 PROGRESS_S = 2.0
 """Real seconds between two words of progress."""
 
@@ -145,6 +148,7 @@ class Simulation:
             self._witness = Eyewitness(stage)
             folders = {machine.name: machine.folder for machine in machines}
             self._history = History(world.moments, self._witness, options.replicas, folders.__getitem__)
+            stack.enter_context(overheard(self._history.rumours, {machine.name: machine.id for machine in machines}))
             self._listen(stage, sinks.values())
             if plan.limits:
                 stage.figures["limits"] = dict(plan.limits)
@@ -167,7 +171,8 @@ class Simulation:
             if isinstance(sink, Destination):
                 sink.heard = lambda pages: self._history.brought(stage.job, [page.fingerprint for page in pages])
         hosts = [host for host in stage.web.hosts.values() if host.pages]
-        self._history.permissions.buckets = {h.name: bucket_of_hash(host_key(h.pages[0].url)) for h in hosts}
+        self._history.hosts = {host.name: host_key(host.pages[0].url) for host in hosts}
+        self._history.permissions.buckets = {name: bucket_of_hash(key) for name, key in self._history.hosts.items()}
 
     # -- the play -----------------------------------------------------------------------------
 
@@ -189,7 +194,7 @@ class Simulation:
             stage.world.note(f"-- {what}: {stage.share():.1%} of the pages")
             self._say(stage, what)
 
-        watches = [stage.watch(), sampler.run(), self._tell_progress(stage)]
+        watches = [stage.watch(), sampler.run(), self._tell_progress(stage), self._look_at_ledgers(stage)]
         if self._majority:
             watches.append(stage.observer.watch_parts())
         aside = [asyncio.create_task(each) for each in watches]
@@ -325,6 +330,13 @@ class Simulation:
         if checker == "items":
             return self.plan.spider in OF_EACH_PAGE
         return self.plan.spider in THOROUGH or checker not in OF_THE_THOROUGH
+
+    async def _look_at_ledgers(self, stage: Stage) -> None:
+        """Has judged again and again what masters count on, while nothing keeps them from each other."""
+        while True:
+            await asyncio.sleep(LEDGERS_S)
+            if stage.agreed() and not stage.observer.healing.is_troubled(stage):
+                self._history.look({machine.name: machine.counted(stage.machines) for machine in stage.up})
 
     # -- telling ------------------------------------------------------------------------------
 

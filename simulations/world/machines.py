@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
-from p2pcrawl.model.cluster.node import BOOT_BYTES, Address
+from p2pcrawl.model.cluster.node import BOOT_BYTES, Address, NodeId
 from p2pcrawl.model.cluster.placement import GroupPlacement, RingName
 from p2pcrawl.model.errors import DiskFullError, StorageError
 from p2pcrawl.overlay.node import Credentials
@@ -202,6 +202,13 @@ class Machine(PeerMachine):
     def members(self) -> frozenset[str]:
         """Returns the ids of the masters that its master counts."""
         return frozenset(m.id for m in self.lead.node.members()) if self.lead is not None else frozenset()
+
+    def counted(self, machines: Sequence[Machine]) -> dict[str, frozenset[int]]:
+        """Returns which buckets' copies its master counts at each of these machines."""
+        if self.lead is None:
+            return {}
+        copying = self.lead.cluster.copying
+        return {machine.name: buckets for machine in machines if (buckets := copying.counted(NodeId(machine.id)))}
 
     def served(self) -> tuple[int, frozenset[int]]:
         """Returns its view, and the buckets that it would grant from."""

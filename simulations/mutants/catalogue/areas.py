@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..making.mutant import Mutant
+from .blind import of_copies_page, of_guarantees_page, of_majority_page, of_overlay_page
 from .cluster import (
     of_handover,
     of_majority,
@@ -52,6 +53,10 @@ _AREAS: tuple[tuple[Mutant, ...], ...] = (
     of_slaves.MUTANTS,
     of_visits.MUTANTS,
     of_texts.MUTANTS,
+    of_copies_page.MUTANTS,
+    of_guarantees_page.MUTANTS,
+    of_majority_page.MUTANTS,
+    of_overlay_page.MUTANTS,
 )
 
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for area in _AREAS for mutant in area}

@@ -6,12 +6,10 @@ runs, and a mutant that no seed comes to says what the swarm never does.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from types import FrameType
-from typing import Any
 
+from ...reached.traced_lines import TracedLines
 from ..making.mutant import Mutant
 from ..making.places import place_of
 
@@ -21,18 +19,16 @@ class Reach:
 
     def __init__(self, mutants: Iterable[Mutant]) -> None:
         self._places = {mutant.name: place_of(mutant) for mutant in mutants}
-        # By what they are, for code hashes by all that is in it.
-        self._watched = {id(code) for place in self._places.values() for code in place.codes}
+        watched = {id(code) for place in self._places.values() for code in place.codes}
+        self._traced = TracedLines(lambda code: id(code) in watched)
         self._lines: set[tuple[str, int]] = set()
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """Notes the lines that the block comes to. It takes twice the time, and does the same."""
-        sys.settrace(self._called)
-        try:
+        """Notes the lines that the block comes to. It takes up to twice the time, and does the same."""
+        with self._traced.noted():
             yield
-        finally:
-            sys.settrace(None)
+        self._lines |= self._traced.take()
 
     @property
     def reached(self) -> frozenset[str]:
@@ -42,15 +38,3 @@ class Reach:
             for name, place in self._places.items()
             if any((place.file, line) in self._lines for line in range(place.first, place.last + 1))
         )
-
-    def _called(self, frame: FrameType, event: str, argument: Any) -> Any:
-        code = frame.f_code
-        if id(code) not in self._watched:
-            return None
-        self._lines.add((code.co_filename, code.co_firstlineno))
-        return self._went_on
-
-    def _went_on(self, frame: FrameType, event: str, argument: Any) -> Any:
-        if event == "line":
-            self._lines.add((frame.f_code.co_filename, frame.f_lineno))
-        return self._went_on

@@ -252,3 +252,14 @@ def test_taps_tell_of_what_is_committed_and_of_nothing_else() -> None:
     assert ended == [("m0", PAGE, True)]
     assert back == [("m0", PAGE, DONE, 3)]
     database.close()
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_host_that_asks_for_patience_has_it_on_disk_before_a_slave_forgets_that(is_kept: bool) -> None:
+    case = Case()
+    if is_kept:
+        case.stores.store("m0").pauses.add(1)
+
+    case.rules.paused("m0", "s0", "h0.test", 1, 20.0)
+
+    assert bool(case.told) is not is_kept

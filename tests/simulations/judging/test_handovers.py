@@ -259,3 +259,60 @@ def test_the_standing_falls_before_the_rows_do() -> None:
 
 def test_a_stamp_orders_by_visit_then_phase_then_attempts() -> None:
     assert stamp_of(0, 0, 9, 9) < stamp_of(0, 3, 0, 0) < stamp_of(1, 0, 0, 0)
+
+
+def test_disk_that_says_that_it_is_whole_has_all_that_was_settled_with_it() -> None:
+    case = Case()
+    case.owns("m0")
+    case.holds("m1")
+    case.rules.acknowledged("m0", [LINK])
+    del case.stores.store("m1").held[LINK]
+    case.rules.stood("m2", BUCKET, None, StandingRow(2, 0, 0, ""))
+
+    case.rules.stood("m1", BUCKET, None, StandingRow(1, 0, 0, ""))
+    case.rules.stood("m1", BUCKET, None, StandingRow(2, 2, 1, ""))
+    case.rules.stood("m1", BUCKET, None, StandingRow(2, 0, 0, ""))
+
+    assert case.told == ["at 100.000 s m1 notes that it has all of bucket 5 up to epoch 2, and lacks page 2"]
+
+
+def test_epoch_on_a_disk_does_not_go_back() -> None:
+    case = Case()
+
+    case.rules.stood("m1", BUCKET, StandingRow(3, 0, 0, ""), StandingRow(2, 0, 0, ""))
+
+    assert case.told == ["at 100.000 s m1 went back in bucket 5 from epoch 3 to 2"]
+
+
+@pytest.mark.parametrize(("away", "is_amiss"), [((), True), (("m0",), True), (("m0", "m2"), False)])
+def test_epoch_is_of_one_owner_as_long_as_somebody_knows_it(away: tuple[str, ...], is_amiss: bool) -> None:
+    case = Case()
+    case.stands("m2", 2)
+    case.stands("m1", 2)
+    case.rules.noted("m2", "m0", {BUCKET: 2})
+    case.sight.away = frozenset(away)
+
+    case.rules.noted("m1", "m3", {BUCKET: 2})
+
+    assert bool(case.told) is is_amiss
+
+
+@pytest.mark.parametrize("is_elsewhere", [False, True])
+def test_who_has_left_has_handed_everything_over(is_elsewhere: bool) -> None:
+    case = Case()
+    case.owns("m0")
+    if is_elsewhere:
+        case.holds("m1")
+
+    case.rules.leaves("m0")
+
+    assert bool(case.told) is not is_elsewhere
+
+
+def test_yes_is_said_in_the_view_of_the_question() -> None:
+    case = Case()
+
+    case.rules.agrees("m0", "m1", "Claim", 7, (6, 7))
+    case.rules.agrees("m0", "m1", "Claim", 7, (6, 8))
+
+    assert case.told == ["at 100.000 s m0 agreed to a Claim of m1 in view 0000000000000007, and acts in another one"]

@@ -134,3 +134,13 @@ def test_a_slave_that_is_told_to_halt_asks_nothing_more() -> None:
     case.rules.halted("m0", 3.0)
 
     assert case.told(3.5)
+
+
+def test_session_that_is_over_is_not_renewed() -> None:
+    case = Case()
+    case.rules.renews("m0", "s0", 1, 10.0)
+    case.rules.renews("m0", "s0", 1, 15.0)
+    case.rules.renews("m0", "s0", 1, 21.0)
+    case.rules.renews("m0", "s0", 2, 40.0)
+
+    assert case.rules.found == ["at 21.000 s m0 renewed a session of s0, for the first time in 6.00 s"]

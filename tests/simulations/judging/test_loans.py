@@ -1,0 +1,52 @@
+"""The model of loans tells of a host that is lent twice, or asked by its owner while it is lent."""
+
+from __future__ import annotations
+
+from simulations.model.loans import Loans
+
+HOST = "h0.test"
+
+
+def lending() -> tuple[Loans, list[str]]:
+    """Returns the rules, when m0 has lent a host to m1 at 10 s for 10 s, and what they tell."""
+    told: list[str] = []
+    rules = Loans(told.append)
+    rules.lent("m0", "m1", HOST, 1, 10.0, 10.0)
+    return rules, told
+
+
+def test_host_is_lent_to_one_at_a_time() -> None:
+    rules, told = lending()
+
+    rules.lent("m0", "m2", HOST, 4, 12.0, 10.0)
+
+    assert told == ["at 12.000 s m0 lent h0.test to m2, and to m1 2.00 s before, which has not paid back"]
+
+
+def test_owner_does_not_ask_what_it_has_lent() -> None:
+    rules, told = lending()
+
+    rules.granted("m0", "s0", ["h1.test", HOST], 12.0)
+
+    assert told == ["at 12.000 s m0 has s0 ask h0.test, which is lent to m1 since 10.000 s"]
+
+
+def test_loan_is_over_when_it_is_repaid_or_its_term_is() -> None:
+    rules, told = lending()
+
+    rules.repaid("m0", "m1", HOST, 1)
+    rules.lent("m0", "m2", HOST, 4, 12.0, 10.0)
+    rules.granted("m0", "s0", [HOST], 30.0)
+
+    assert told == []
+
+
+def test_who_borrows_again_knows_of_no_loan_and_who_restarts_of_none_either() -> None:
+    rules, told = lending()
+
+    rules.asked("m0", "m1", HOST)
+    rules.lent("m0", "m2", HOST, 4, 12.0, 10.0)
+    rules.ended("m0")
+    rules.lent("m0", "m1", HOST, 2, 13.0, 10.0)
+
+    assert told == []
