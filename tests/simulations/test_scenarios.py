@@ -235,3 +235,11 @@ def test_a_swarm_of_faults_is_drawn_from_the_seed() -> None:
     assert one.trace == again.trace != other.trace
     assert one.figures["faults"] == again.figures["faults"]
     assert not one.violations
+
+
+@pytest.mark.slow
+def test_pages_are_visited_in_each_round_though_masters_die_one_by_one_and_all_at_once() -> None:
+    report = run("living", masters=3)
+
+    assert report.violations == []
+    assert {incident.what for incident in report.incidents} == {"crash"}
