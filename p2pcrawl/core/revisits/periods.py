@@ -77,7 +77,7 @@ class Periods:
         if self.rounds and (visit + 1 >= self.rounds or came is Came.GONE):
             # A page that is gone would hold up the end for as long as the longest period is.
             return past, NEVER
-        return past, now + max(1, past.period)
+        return past, now + min(max(1, past.period), self.greatest)
 
     def _learnt(self, past: PagePast, rule: int, came: Came, visit: int, now: int) -> PagePast:
         if came is Came.IN_VAIN:
