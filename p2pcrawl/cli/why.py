@@ -7,8 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from p2pcrawl.cli.screen.page_types import type_words
 from p2pcrawl.cli.screen.terminal import show_answer
+from p2pcrawl.cli.screen.types_told import type_words
 from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.client.remote import Remote
 from p2pcrawl.frontier.reading.inquiry import Inquiry

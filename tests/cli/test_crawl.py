@@ -285,7 +285,24 @@ def test_board_is_checked_against_a_page(run: Run, site: dict[str, Any], tmp_pat
     (page,) = json.loads(result.stdout)["pages"]
     assert result.returncode == 0
     assert (page["url"], page["type"], page["rule"]) == (site["start"], "navigation", "entries")
-    assert page["links"]["article: follow"]["count"] > 1
+    assert page["by"] == "entry"
+    guessed = [found["count"] for rule, found in page["links"].items() if ", guessed: " in rule]
+    assert sum(guessed) > 1
+
+
+def test_type_of_a_page_and_its_rule_are_kept_and_counted(run: Run, site: dict[str, Any], tmp_path: Path) -> None:
+    board_of(site, tmp_path)
+
+    crawl = run("crawl", "library.toml", "--slaves", "1", "--data", "run1", "--json")
+    why = run("why", site["start"], "--data", "run1")
+    told = json.loads(run("why", site["start"], "--data", "run1", "--json").stdout)
+
+    certificate = json.loads(crawl.stdout)
+    assert certificate["page_types"]["navigation"] >= 1
+    assert sum(certificate["page_types"].values()) == certificate["pages"]
+    assert certificate["page_types"]["article"] == certificate["items"]
+    assert "taken for navigation as one of the entries" in why.stdout
+    assert told["records"][0]["page_type"] == "navigation:entry entries"
 
 
 def test_mistake_in_a_board_is_a_usage_error_with_its_line(run: Run, tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 from p2pcrawl.cli.cluster.control import buckets_told
 from p2pcrawl.cli.cluster.sinks_told import unsettled_sinks
-from p2pcrawl.cli.screen.page_types import type_lines
 from p2pcrawl.cli.screen.revisits import revisit_lines
 from p2pcrawl.cli.screen.terminal import show_answer
+from p2pcrawl.cli.screen.types_told import type_lines
 from p2pcrawl.cli.screen.words import counted, in_columns
 from p2pcrawl.client.remote import Remote
 from p2pcrawl.core.control import FINISHED

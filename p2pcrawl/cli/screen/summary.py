@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from signal import SIGINT
 from typing import Any
 
-from p2pcrawl.cli.screen.page_types import type_lines
 from p2pcrawl.cli.screen.revisits import revisit_lines
 from p2pcrawl.cli.screen.sinks import sink_lines
+from p2pcrawl.cli.screen.types_told import type_lines
 from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.crawler.told_end import fruitless, fruitless_words
 from p2pcrawl.master.jobs.dead_letters import FILE, FOLDER
@@ -108,8 +108,7 @@ def _job(c: dict[str, Any], ending: CrawlEnd) -> list[str]:
         if c.get(key):
             reasons = ", ".join(f"{name} {n:,}" for name, n in sorted(c[key].items(), key=lambda p: -p[1]))
             lines.append(f"  {title}: {reasons}")
-    lines += [f"  {line}" for line in type_lines(c)]
-    lines += _below(revisit_lines(c))
+    lines += _below((*type_lines(c), *revisit_lines(c)))
     if left_out := [f"{name} {n:,}" for name, n in c["filtered_links"].items() if name != "seen"]:
         lines.append(f"  links left out: {', '.join(left_out)}")
     rest = [

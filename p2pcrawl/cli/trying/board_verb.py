@@ -12,10 +12,10 @@ from p2pcrawl.cli.screen.terminal import Terminal, show, show_json
 from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.cli.trying.tried_spider import TriedSpider, tried_spider
 from p2pcrawl.crawler import new_event_loop
-from p2pcrawl.model.crawl.page_type import PageType
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.model.page_type import PageType
 from p2pcrawl.spiders.boards.board_spider import BoardSpider, board_class
 from p2pcrawl.spiders.items.item_json import encode_item
 from p2pcrawl.spiders.page.response import Response

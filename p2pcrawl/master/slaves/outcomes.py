@@ -36,9 +36,9 @@ from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
 from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.crawl.job import CUT_SHORT, IDLE_END
 from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
-from p2pcrawl.model.crawl.page_type import type_told
 from p2pcrawl.model.crawl.record import GIVEN_UP, Phase
 from p2pcrawl.model.outcome import PAGES, Drop, Failure, NoPage
+from p2pcrawl.model.page_type import type_told
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.wire.messages.slave_messages import LinkColumns, Outcome, Page, RobotsResult
 

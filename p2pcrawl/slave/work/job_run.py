@@ -58,6 +58,7 @@ from p2pcrawl.spiders.loading.chosen import spider_of, spiders_say
 from p2pcrawl.spiders.loading.pipelines import Pipelines
 from p2pcrawl.spiders.loading.retried_kinds import retried_kinds
 from p2pcrawl.spiders.page.limit import limited, work
+from p2pcrawl.spiders.page_types.verdict import kind_for
 from p2pcrawl.spiders.requests.fingerprinter import SCRAPYS, identify_by
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.messages.slave_messages import Outcome, RobotsResult, RobotsTask, Task
@@ -278,7 +279,7 @@ class JobRun:
             return
         outcome.page_type = taken.told
         link = harvest.task.link
-        if taken.by in ("content", "cached") and not link.seed and link.kind != taken.type.kind:
+        if taken.by in ("content", "cached") and not link.seed and link.kind != kind_for(taken.type):
             self.handle.stats.inc_value("page_types/guessed_wrong")
 
     def _take_pending(self, harvest: Harvest) -> None:

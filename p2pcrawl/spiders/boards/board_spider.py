@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any, ClassVar
 
 from p2pcrawl.model.crawl.domains import sites_of
-from p2pcrawl.model.crawl.page_type import PageType
 from p2pcrawl.model.crawl.request import Kind, Request
+from p2pcrawl.model.page_type import PageType
 from p2pcrawl.spiders.boards.board import Board, LinkChoice
 from p2pcrawl.spiders.boards.board_file import as_field, board_settings, load_board
 from p2pcrawl.spiders.boards.jumps import Jumps
@@ -19,7 +19,7 @@ from p2pcrawl.spiders.extracting.main_parts import extract_named, extracted
 from p2pcrawl.spiders.extracting.wanted import in_domains
 from p2pcrawl.spiders.page.response import Response
 from p2pcrawl.spiders.page_types.known_types import KnownTypes
-from p2pcrawl.spiders.page_types.verdict import TypedBy
+from p2pcrawl.spiders.page_types.verdict import TypedBy, kind_for
 from p2pcrawl.spiders.spider import Spider
 
 
@@ -105,7 +105,7 @@ class BoardSpider(Spider):
         """Returns the queue of a link, which waits there for what its page is guessed to be."""
         if extractor is self._articles:
             return Kind.DETAIL
-        return self.taken_for(url).type.kind if self.board.by_content else Kind.INDEX
+        return kind_for(self.taken_for(url).type) if self.board.by_content else Kind.INDEX
 
     def _listed(self, response: Response) -> Iterator[Request]:
         for page in listed_pages(response):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from p2pcrawl.model.crawl.page_type import PageType
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.page_type import PageType
 from p2pcrawl.spiders.articles.readers import PageFacts, reading_by, whole_markdown
 from p2pcrawl.spiders.page.response import Response
 

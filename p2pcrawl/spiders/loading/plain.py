@@ -11,6 +11,7 @@ from p2pcrawl.spiders.extracting.main_parts import Extract, extract_named, extra
 from p2pcrawl.spiders.page.links import LinkBatch
 from p2pcrawl.spiders.page.response import Response
 from p2pcrawl.spiders.page_types.known_types import KnownTypes
+from p2pcrawl.spiders.page_types.verdict import kind_for
 from p2pcrawl.spiders.spider import Spider
 
 
@@ -49,7 +50,7 @@ class Links(Spider):
         """Yields the links of a page, each for the queue of what its page is guessed to be."""
         self._known.learn(response.url, response.page_verdict)
         links = response.follow_all().urls
-        kinds = {link: self._known.guess(link).type.kind for link in links}
+        kinds = {link: kind_for(self._known.guess(link).type) for link in links}
         for kind in Kind:
             if some := [link for link in links if kinds[link] is kind]:
                 yield response.follow_all(some, kind=kind)

@@ -17,11 +17,11 @@ from selectolax.lexbor import LexborHTMLParser
 
 from p2pcrawl.model.choosing.article_reader import ArticleReader
 from p2pcrawl.model.crawl.answer import Answer
-from p2pcrawl.model.crawl.page_type import PageType
 from p2pcrawl.model.crawl.request import Callback, Kind, Request, encoded_body
 from p2pcrawl.model.errors import NotSupported
 from p2pcrawl.model.http.cookie_forms import CookiesLike
 from p2pcrawl.model.http.headers import Headers, HeadersLike, header_lines
+from p2pcrawl.model.page_type import PageType
 from p2pcrawl.spiders.articles.readers import PageFacts, whole_markdown
 from p2pcrawl.spiders.articles.structured_data import StructuredData, structured_data
 from p2pcrawl.spiders.page import markup
@@ -35,7 +35,7 @@ from p2pcrawl.spiders.page.joining import LinkBase
 from p2pcrawl.spiders.page.limit import limited, work
 from p2pcrawl.spiders.page.links import LinkBatch, join_all, normalise, page_links
 from p2pcrawl.spiders.page.selecting import Href, Selector, SelectorList, href_of, hrefs_selected
-from p2pcrawl.spiders.page_types.judging import NO_TEXT, judged, judged_feed
+from p2pcrawl.spiders.page_types.judging import NO_TEXT, feed_verdict, verdict_on
 from p2pcrawl.spiders.page_types.verdict import PageVerdict, TypedBy, by_content
 
 _has_base = re.compile(rb"<base", re.IGNORECASE).search
@@ -373,24 +373,24 @@ class Response:
 
     @property
     def page_type(self) -> PageType:
-        """What the page is: an article, navigation, or other; as its text, links, address and own words show."""
+        """The type of the page: article, navigation, or other; as its text, links, address and own words show."""
         return self.page_verdict.type
 
     @property
     @limited
     def page_verdict(self) -> PageVerdict:
-        """What the page is, how sure that is, and what spoke for it."""
+        """The type of the page, how sure it is, and what spoke for it."""
         if self._verdict is None:
             if not self.is_markup:
                 self._verdict = NO_TEXT
             else:
-                self._verdict = (judged_feed(self.body) if self.is_xml else None) or judged(self.tree, self.url)
+                self._verdict = (feed_verdict(self.body) if self.is_xml else None) or verdict_on(self.tree, self.url)
         return self._verdict
 
     @property
     def taken_for(self) -> TypedBy | None:
-        """What the page was taken for and by which rule, as ``why`` will tell: what its spider has set, or what it was
-        found to be, if anybody asked; else None.
+        """The type that the page was taken for, and by which rule, as ``why`` will tell: that which its spider has set,
+        or that of its verdict, if anybody asked for one; else None.
         """
         if self._taken_for is None and self._verdict is not None:
             return by_content(self._verdict)

@@ -7,7 +7,7 @@ from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser
 
-from p2pcrawl.model.crawl.page_type import PageType
+from p2pcrawl.model.page_type import PageType
 from p2pcrawl.spiders.page_types.evidences import balance_of, evidences, likelihood, weightiest
 from p2pcrawl.spiders.page_types.page_shape import PageShape, shape_of
 from p2pcrawl.spiders.page_types.stated_types import StatedTypes, stated_types
@@ -38,12 +38,12 @@ NO_TEXT: Final = PageVerdict(PageType.OTHER, 1.0, ("no page of text",))
 _FEED: Final = PageVerdict(PageType.NAVIGATION, 1.0, ("a feed or sitemap",))
 
 
-def judged_feed(body: bytes) -> PageVerdict | None:
+def feed_verdict(body: bytes) -> PageVerdict | None:
     """Tells what a page of XML is, if it is a feed or a sitemap."""
     return _FEED if _feed(body[:4_096]) else None
 
 
-def judged(tree: LexborHTMLParser, url: str) -> PageVerdict:
+def verdict_on(tree: LexborHTMLParser, url: str) -> PageVerdict:
     """Tells what the page at ``url`` is."""
     shape, stated = shape_of(tree), stated_types(tree)
     neither = _neither(shape, stated)

@@ -1,4 +1,4 @@
-"""What the pages of a shape of URL were found to be, so that the next of them is guessed before it is fetched.
+"""The types of pages by the shapes of their URLs, so that the next of them is guessed before it is fetched.
 
 A guess decides nothing but the queue that a link waits in: each page is looked at when it is there, and is what it is.
 What pages prove is counted, so that a guess that was wrong is put right by the pages that show it.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
-from p2pcrawl.model.crawl.page_type import PageType
+from p2pcrawl.model.page_type import PageType
 from p2pcrawl.spiders.page_types.url_shape import pattern_of, url_shape
 from p2pcrawl.spiders.page_types.verdict import PageVerdict, TypedBy, by_content
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from p2pcrawl.spiders.page_types.text_size import size_of
+from p2pcrawl.spiders.page_types.text_size import letters_in
 from p2pcrawl.spiders.page_types.word_sets import word_set
 
 NODES_MAX: Final = 60_000
@@ -49,7 +49,7 @@ _ends_open = re.compile(r"(?:\.\.\.|…|\[…\]|\[\.\.\.\])\W{0,3}$").search
 
 @dataclass(slots=True)
 class PageShape:
-    """What was counted on a page. Sizes are those of :func:`size_of`."""
+    """The counts of what is on a page. Sizes are those of :func:`letters_in`."""
 
     text: int = 0
     """All text outside of scripts, and what of it is in links."""
@@ -86,9 +86,7 @@ class PageShape:
     pictures: int = 0
     articles: int = 0
     times: int = 0
-    inputs: int = 0
     passwords: int = 0
-    nodes: int = 0
 
     @property
     def prose_size(self) -> int:
@@ -108,7 +106,6 @@ class _Open:
     """The prose of the blocks right in it."""
     links: int = 0
     kinds: Counter[str] | None = None
-    sizes: int = 0
 
 
 @dataclass(slots=True)
@@ -167,31 +164,40 @@ class _Walk:
             self._leave()
         self._end_block()
         self._end_run()
-        shape.nodes = NODES_MAX - left
         shape.repeated = max((len(targets) for targets in self._said.values()), default=0)
         return shape
 
     def _enter(self, tag: str, node: LexborNode) -> None:
-        shape = self.shape
-        is_block = tag not in _INLINE
         chrome = bool(self._open) and self._open[-1].chrome
-        kind = ""
-        if is_block:
-            self._end_block()
-            said = node.attributes
-            name = said.get("class") or ""
-            kind = f"{tag}.{name}"
-            if not chrome and self._open:
-                chrome = (
-                    tag in _CHROME_TAGS or said.get("role") == "navigation" or self._is_named_chrome(tag, name, said)
-                )
-            if tag in _HEADINGS:
-                self._heading = tag
-            elif tag == "article":
-                shape.articles += 1
-            elif tag == "input":
-                shape.inputs += 1
-                shape.passwords += said.get("type") == "password"
+        if tag in _INLINE:
+            self._open.append(_Open(tag, False, chrome))
+            self._count_inline(tag, node, chrome)
+            return
+        self._end_block()
+        said = node.attributes
+        name = said.get("class") or ""
+        if self._open:
+            around = self._open[-1]
+            if around.kinds is None:
+                around.kinds = Counter()
+            around.kinds[f"{tag}.{name}"] += 1
+            if not chrome:
+                named = self._is_named_chrome(tag, name, said)
+                chrome = named or tag in _CHROME_TAGS or said.get("role") == "navigation"
+        self._open.append(_Open(tag, True, chrome))
+        if tag in _HEADINGS:
+            self._heading = tag
+        elif tag == "article":
+            self.shape.articles += 1
+        elif tag == "input":
+            self.shape.passwords += said.get("type") == "password"
+
+    def _count_inline(self, tag: str, node: LexborNode, chrome: bool) -> None:
+        shape = self.shape
+        if tag == "img":
+            shape.pictures += 1
+        elif tag == "time":
+            shape.times += 1
         elif tag == "a":
             href = node.attributes.get("href") or ""
             if href and href[0] != "#" and not href.startswith("javascript:"):
@@ -199,17 +205,6 @@ class _Walk:
                 self._href, self._link_text, self._link_chrome = href, [], chrome
                 if self._heading and not chrome:
                     self._block.href = href
-        elif tag == "img":
-            shape.pictures += 1
-        elif tag == "time":
-            shape.times += 1
-        opened = _Open(tag, is_block, chrome)
-        if self._open and is_block:
-            around = self._open[-1]
-            if around.kinds is None:
-                around.kinds = Counter()
-            around.kinds[kind] += 1
-        self._open.append(opened)
 
     def _is_named_chrome(self, tag: str, name: str, said: Mapping[str, str | None]) -> bool:
         """Tells whether an element has the name of a menu. What is right in the body may be the whole page."""
@@ -242,7 +237,7 @@ class _Walk:
     def _said_text(self, text: str) -> None:
         if not text or text.isspace():
             return
-        size = size_of(text)
+        size = letters_in(text)
         place = self._open[-1]
         place.text += size
         shape = self.shape
@@ -266,7 +261,7 @@ class _Walk:
         text = " ".join("".join(self._link_text).split())
         if not text or self._link_chrome:
             return
-        size = size_of(text)
+        size = letters_in(text)
         if text.isdigit():
             self.shape.numbered += 1
         if TITLE_MIN <= size <= TEASER_MAX * 2:

@@ -1,4 +1,4 @@
-"""What a page states of its own type: in JSON-LD, OpenGraph, microdata, its classes and its head."""
+"""The words of a page on its own type: in JSON-LD, OpenGraph, microdata, its classes and its head."""
 
 from __future__ import annotations
 
@@ -40,11 +40,10 @@ _many = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class StatedTypes:
-    """What a page states."""
+    """The statements of a page on its type."""
 
     article: bool = False
     product: bool = False
-    several_products: bool = False
     a_list: bool = False
     front: bool = False
     """It states what its site is, and no more."""
@@ -54,15 +53,13 @@ class StatedTypes:
     """It states when it was published, or by whom it was written."""
     class_single: bool = False
     class_many: bool = False
-    next_page: bool = False
     title: str = ""
-    noindex: bool = False
 
 
 def stated_types(tree: LexborHTMLParser) -> StatedTypes:
     """Reads what a page states of its type."""
     types, products = _types(tree)
-    graph, published, robots = _metas(tree)
+    graph, published = _metas(tree)
     root, body = tree.css_first("html"), tree.body
     classes = " ".join(
         said
@@ -75,17 +72,13 @@ def stated_types(tree: LexborHTMLParser) -> StatedTypes:
     return StatedTypes(
         article=not types.isdisjoint(_ARTICLES),
         product=products == 1,
-        several_products=products > 2,
         a_list=not types.isdisjoint(_LISTS),
         front=bool(types) and types <= _FRONTS | {"webpage", "searchaction", "breadcrumblist"} and "website" in types,
         graph=graph,
         published=published,
         class_single=_single(classes) is not None,
         class_many=_many(classes) is not None,
-        next_page=tree.css_first("link[rel=next],link[rel=prev],a[rel=next],a[rel=prev]") is not None
-        and "article" not in graph,
         title="" if title is None else title.text()[:200].strip(),
-        noindex="noindex" in robots,
     )
 
 
@@ -118,8 +111,8 @@ def _named(thing: Any) -> list[str]:
     ]
 
 
-def _metas(tree: LexborHTMLParser) -> tuple[str, bool, str]:
-    graph, published, robots = "", False, ""
+def _metas(tree: LexborHTMLParser) -> tuple[str, bool]:
+    graph, published = "", False
     for node in tree.css("meta[content]"):
         said = node.attributes
         name = (said.get("property") or said.get("name") or said.get("itemprop") or "").strip().lower()
@@ -127,9 +120,7 @@ def _metas(tree: LexborHTMLParser) -> tuple[str, bool, str]:
             graph = (said["content"] or "").strip().lower()
         elif name in _PUBLISHED:
             published = published or bool((said["content"] or "").strip())
-        elif name == "robots":
-            robots = (said["content"] or "").lower()
-    return graph, published, robots
+    return graph, published
 
 
 _PUBLISHED: Final = word_set(

@@ -10,7 +10,7 @@ DENSE_WORTH: Final = 2.5
 """Letters that one sign of Chinese, Japanese or Korean is worth."""
 
 
-def size_of(text: str) -> int:
+def letters_in(text: str) -> int:
     """Returns the size of a text, its white space around left out."""
     text = text.strip()
     size = len(text)

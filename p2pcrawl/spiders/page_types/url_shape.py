@@ -29,6 +29,9 @@ _LIST_QUERIES: Final = word_set(
     "page p paged pg q query s search k keyword keywords cat category sort order orderby filter tag facet "
     "start offset per_page limit view_mode suche"
 )
+_FRONTS: Final = frozenset(("index", "home", "default", "main"))
+_language = re.compile(r"[a-z]{2}(?:[-_][a-z]{2})?\Z").match
+_between_words = re.compile(r"[-_+ .]").split
 _day = re.compile(r"(?:^|[/_-])(?:19|20)\d\d[/_-]?(?:0?[1-9]|1[0-2])(?:[/_-]?(?:[0-2]?\d|3[01]))?(?=[/_.-]|$)").search
 _number = re.compile(r"\d+").sub
 _has_letters = re.compile(r"[^\W\d_]").search
@@ -38,11 +41,10 @@ _ending = re.compile(r"\.(?:s?html?|php|aspx?|jsp|cfm|do|xhtml)\Z", re.IGNORECAS
 
 @dataclass(frozen=True, slots=True)
 class UrlShape:
-    """What is seen of a URL."""
+    """The facts that are seen in a URL."""
 
     root: bool = False
     """The front of a site, or of a language of it."""
-    depth: int = 0
     dated: bool = False
     words: int = 0
     """The words of its last part: a title in a URL has four or more."""
@@ -66,21 +68,28 @@ def url_shape(url: str) -> UrlShape:
     steps = [unquote(each) for each in parts.path.split("/") if each]
     last = steps[-1] if steps else ""
     bare = _ending.sub("", last)
-    words = [each for each in re.split(r"[-_+ .]", bare) if each]
+    words = [each for each in _between_words(bare) if each]
     plain = [_ending.sub("", each).lower() for each in steps]
-    is_language = len(steps) == 1 and len(last) in (2, 5) and last[:2].isalpha() and (len(last) == 2 or last[2] in "-_")
-    is_root = not steps or is_language or (len(steps) == 1 and plain[0] in ("index", "home", "default", "main"))
     return UrlShape(
-        root=is_root and not named,
-        depth=len(steps),
+        root=_is_front(plain) and not named,
         dated=_day(parts.path) is not None,
-        words=sum(1 for each in words if _has_letters(each)),
-        numbered=any(each.isdigit() and len(each) >= 4 for each in words) or bool(words and _identity(words[-1])),
-        list_word=any(each in _LIST_WORDS for each in plain[-2:]),
-        item_word=any(each in _ITEM_WORDS for each in plain[:-1]),
-        list_query=any(each in _LIST_QUERIES for each in named),
+        words=sum(_has_letters(each) is not None for each in words),
+        numbered=_has_number(words),
+        list_word=not _LIST_WORDS.isdisjoint(plain[-2:]),
+        item_word=not _ITEM_WORDS.isdisjoint(plain[:-1]),
+        list_query=not _LIST_QUERIES.isdisjoint(named),
         ended=last != bare,
     )
+
+
+def _is_front(steps: list[str]) -> bool:
+    """Tells whether a path is that of a site's front, or of one of its languages."""
+    return not steps or (len(steps) == 1 and (steps[0] in _FRONTS or _language(steps[0]) is not None))
+
+
+def _has_number(words: list[str]) -> bool:
+    long = any(each.isdigit() and len(each) >= 4 for each in words)
+    return long or bool(words and _identity(words[-1]))
 
 
 def pattern_of(url: str) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from p2pcrawl.model.crawl.page_type import PageType
 from p2pcrawl.model.crawl.record import PAGE_TYPE_MAX
+from p2pcrawl.model.crawl.request import Kind
+from p2pcrawl.model.page_type import PageType
 
 
 class PageVerdict(NamedTuple):
-    """What a page was found to be."""
+    """The type that a page was found to be of."""
 
     type: PageType
     sureness: float
@@ -45,3 +46,8 @@ class TypedBy(NamedTuple):
 def by_content(verdict: PageVerdict) -> TypedBy:
     """Returns the type of a page that was found by looking at it."""
     return TypedBy(verdict.type, "content", f"{verdict.sureness:.0%} sure: {', '.join(verdict.why)}")
+
+
+def kind_for(page_type: PageType) -> Kind:
+    """Returns the queue of its host that a page of a type waits in."""
+    return Kind.DETAIL if page_type is PageType.ARTICLE else Kind.INDEX

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from p2pcrawl.model.crawl.page_type import PageType
+from p2pcrawl.model.page_type import PageType
 from p2pcrawl.spiders.page.answer_kinds import HtmlResponse, JsonResponse, XmlResponse
 from tests.sites.typed_pages import TypedPage, typed_pages
 

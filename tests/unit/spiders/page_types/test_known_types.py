@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from p2pcrawl.model.crawl.page_type import PageType, type_told
 from p2pcrawl.model.crawl.record import PAGE_TYPE_MAX
+from p2pcrawl.model.page_type import PageType, type_told
 from p2pcrawl.spiders.page_types.known_types import PROOFS_MAX, KnownTypes
-from p2pcrawl.spiders.page_types.url_shape import pattern_of, url_shape
+from p2pcrawl.spiders.page_types.url_shape import UrlShape, pattern_of, url_shape
 from p2pcrawl.spiders.page_types.verdict import PageVerdict, TypedBy
 
 SITE = "https://paper.example"
@@ -44,7 +44,7 @@ def test_urls_of_two_hosts_have_two_patterns() -> None:
 
 def test_broken_url_has_no_shape() -> None:
     assert pattern_of("http://[broken/") == ""
-    assert url_shape("http://[broken/").depth == 0
+    assert url_shape("http://[broken/") == UrlShape()
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from p2pcrawl.model.crawl.request import Kind
-
 
 class PageType(StrEnum):
     """The use of a page."""
@@ -16,11 +14,6 @@ class PageType(StrEnum):
     """It leads to others: a front page, a category, a tag, the results of a search."""
     OTHER = "other"
     """Neither: an error, a login, an empty page, no page of text at all."""
-
-    @property
-    def kind(self) -> Kind:
-        """The queue of its host that such a page waits in."""
-        return Kind.DETAIL if self is PageType.ARTICLE else Kind.INDEX
 
 
 def type_told(told: str) -> PageType | None:
