@@ -243,3 +243,10 @@ def test_schedule_has_one_job_for_each_minute_though_whoever_begins_them_is_kill
 
     assert not report.violations
     assert len(report.figures["incidents"]) == 10
+
+
+def test_pages_are_visited_in_each_round_though_masters_die_one_by_one_and_all_at_once() -> None:
+    report = run("living", masters=3)
+
+    assert report.violations == []
+    assert {incident.what for incident in report.incidents} == {"crash"}

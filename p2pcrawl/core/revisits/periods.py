@@ -3,16 +3,18 @@
 The theory of the adaptive one: a page changes by chance, at a rate of its own. Of a visit one learns only whether it
 has changed since the one before, not how often. With n visits about T apart, of which x found a change, the rate is
 about ``-ln((n - x + 1/2) / (n + 1/2)) / T`` (Cho and Garcia-Molina). Earlier visits weigh less, so that a page that
-wakes up is noticed. The period is the time in which it changes with a probability of one half: asked more often, most
-visits would be in vain; less often, changes would wait, and be missed where two of them come to one.
-A period at most doubles from visit to visit, for a page that was quiet twice may not be a quiet one.
+wakes up is noticed. The period goes with the square root of the time in which the page changes with a probability of
+one half: of all ways to share out a number of visits over pages, that one lets what is new wait least, on average over
+all that is new. (With period p and rate r a page costs 1/p and lets r * p / 2 wait; by Cauchy and Schwarz the sum of
+the one, for a given sum of the other, is least where p goes with the root of 1/r.) A period at most doubles from visit
+to visit, for a page that was quiet twice may not be a quiet one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from math import log
+from math import log, sqrt
 from typing import Final
 
 from p2pcrawl.model.crawl.record import VISIT_MAX
@@ -20,8 +22,8 @@ from p2pcrawl.model.crawl.request import Kind
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.page_past import ADAPTIVE, PagePast
 
-MEMORY: Final = 0.85
-"""What each visit leaves of the weight of those before it: some seven visits count."""
+MEMORY: Final = 0.95
+"""What each visit leaves of the weight of those before it: some twenty visits count."""
 GROWTH: Final = 2.0
 _HALF: Final = log(2.0)
 NEVER: Final = 0
@@ -75,7 +77,7 @@ class Periods:
         if self.rounds and (visit + 1 >= self.rounds or came is Came.GONE):
             # A page that is gone would hold up the end for as long as the longest period is.
             return past, NEVER
-        return past, now + max(1, past.period)
+        return past, now + min(max(1, past.period), self.greatest)
 
     def _learnt(self, past: PagePast, rule: int, came: Came, visit: int, now: int) -> PagePast:
         if came is Came.IN_VAIN:
@@ -101,7 +103,7 @@ class Periods:
 
     def _adapted(self, past: PagePast) -> int:
         rate = -log((past.visits - past.changes + 0.5) / (past.visits + 0.5)) * past.visits / past.seconds
-        wanted = _HALF / rate if rate > 0 else float(self.greatest)
+        wanted = 2.0 * sqrt(self.least * _HALF / rate) if rate > 0 else float(self.greatest)
         wanted = min(wanted, GROWTH * max(past.period, self.least))
         return int(min(max(wanted, self.least), self.greatest))
 

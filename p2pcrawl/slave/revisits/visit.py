@@ -113,7 +113,12 @@ def _own_period(value: Any, settings: Settings) -> int:
 
 
 def _with_validators(past: PagePast, headers: Headers | Any, *, kept: bool = False) -> PagePast:
-    etag, modified = headers.get("ETag") or "", headers.get("Last-Modified") or ""
+    etag, modified = (_sendable(headers.get(name)) for name in ("ETag", "Last-Modified"))
     if kept:
         etag, modified = etag or past.etag, modified or past.modified
-    return replace(past, etag=str(etag), modified=str(modified))
+    return replace(past, etag=etag, modified=modified)
+
+
+def _sendable(validator: str | None) -> str:
+    """Returns a validator as it can be sent back; "" for what no header can hold."""
+    return str(validator) if validator and validator.isascii() and validator.isprintable() else ""

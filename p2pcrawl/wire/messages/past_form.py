@@ -6,12 +6,14 @@ import dataclasses
 
 import msgspec
 
-from p2pcrawl.model.page_past import PAST_MAX, VALIDATOR_MAX, PagePast
+from p2pcrawl.model.page_past import ADAPTIVE, PAST_MAX, VALIDATOR_MAX, PagePast
 
 _encode = msgspec.msgpack.Encoder().encode
 _FIELDS = dataclasses.fields(PagePast)
 _decode = msgspec.msgpack.Decoder(tuple[str, str, bytes, int, int, int, float, float, float, int]).decode
 _NONE = PagePast()
+_MOST = 1e15
+"""No number of a past is beyond it: slaves tell it, and one may be broken."""
 
 
 def packed_past(past: PagePast) -> bytes:
@@ -29,6 +31,10 @@ def past_in(packed: bytes) -> PagePast:
     if not packed:
         return _NONE
     try:
-        return PagePast(*_decode(packed))
-    except (msgspec.MsgspecError, ValueError):
+        past = PagePast(*_decode(packed))
+    except msgspec.MsgspecError:
         return _NONE
+    whole = (past.asked, past.period, past.gone, past.visits, past.changes, past.seconds)
+    # What is not a number is in no bounds.
+    sound = all(0 <= each <= _MOST for each in whole) and past.changes <= past.visits and ADAPTIVE <= past.own <= _MOST
+    return past if sound else _NONE
