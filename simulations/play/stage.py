@@ -584,11 +584,11 @@ class Stage:
     # -- incidents ----------------------------------------------------------------------------
 
     def _through(self, hit: Iterable[PeerMachine]) -> frozenset[Print]:
-        """Returns what others know that are there to take over from each of these: who is down, stands still or is out
-        of its reach at that moment may know more, and cannot tell.
+        """Returns what others know that are there to take over from each of these: who is down, stands still, has given
+        up or is out of its reach at that moment may know more, and cannot tell.
         """
         machines = list(hit)
-        known = {m: self._ended_at([m]) for m in self.up if m not in machines}
+        known = {m: self._ended_at([m]) for m in self.up if m not in machines and not m.failing}
         of_each = [
             frozenset[Print]().union(*(prints for m, prints in known.items() if self._in_touch(machine, m)))
             for machine in machines

@@ -284,6 +284,18 @@ async def one_dies_as_a_copy_leaves_and_is_back_at_once(stage: Stage) -> None:
     await stage.agree()
 
 
+async def two_disks_refuse_a_call_at_once(stage: Stage) -> None:
+    hit = stage.machines[:2]
+    await stage.progress(0.5)
+    stage.refuse(hit, "commit", 1)
+    await stage.until(lambda: not any(machine.node.up for machine in hit))
+    await asyncio.sleep(20.0)
+    stage.relent(hit)
+    for machine in hit:
+        stage.start(machine)
+    await stage.agree()
+
+
 A_LONG_START_PAGE = WebPlan(
     pages=1_100,
     hosts=1,
@@ -484,6 +496,11 @@ STORIES = {
             Options(masters=4, replicas=3, pages=60, hosts=6, seed=2, sinks=1),
             faults=one_dies_as_a_copy_leaves_and_is_back_at_once,
         ),
+    ),
+    "two-that-give-up-at-once": Story(
+        "What only two masters knew that gave up in the same moment was to be known to the others: each of them was "
+        "still up when the other's disk refused a call.",
+        Plan(Options(masters=4, pages=60, hosts=12, seed=1), faults=two_disks_refuse_a_call_at_once),
     ),
     "answer-of-another-time": Story(
         "A master stood still again while it claimed its buckets, and took the answers for those to its next claim.",
