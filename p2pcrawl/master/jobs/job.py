@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
 from typing import Any, TypedDict
@@ -348,11 +348,12 @@ def job_of(spec: JobSpec, control: Control = Control()) -> Job:  # noqa: B008 - 
     return job
 
 
-def lasting_delay_s(host: Host, jobs: Iterable[Job]) -> float:
+def lasting_delay_s(host: Host, jobs: Iterable[Job], elsewhere: Container[int] = ()) -> float:
     """Returns the longest delay that a running one of these jobs keeps at a host, without what passes with its
-    trouble.
+    trouble. ``elsewhere``: those that run for others, who may have heard that they go on before we have.
     """
-    return max((host.lasting_delay_s(job.pace) for job in jobs if job.state == RUNNING), default=0.0)
+    running = (job for job in jobs if job.state == RUNNING or job.id in elsewhere)
+    return max((host.lasting_delay_s(job.pace) for job in running), default=0.0)
 
 
 __all__ = [

@@ -32,6 +32,11 @@ class HostLedger:
     own_next: bool = False
     """After a loan it is our own turn first, so that we do not starve on our own host."""
 
+    @property
+    def jobs(self) -> set[int]:
+        """The jobs for which others have the host, or want it."""
+        return {lent.job for lent in self.lent.values()} | {asker.request.job for asker in self.line}
+
     def refuse(self, whom: Callable[[Asker], bool] = lambda asker: True) -> None:
         """Answers those of the waiting borrowers with "not granted"."""
         for asker in self.line:

@@ -249,14 +249,14 @@ class Lending:
             used = host.open + host.lent
             if used and (spaced or used + limit > job.pace.concurrency):
                 return
+            count = self._count(host) if spaced else FREE_COUNT
             ledger.line.popleft()
             host.lent += limit
-            count = self._count(host) if spaced else FREE_COUNT
             now = monotonic()
             wait = max(0.0, host.next_at - now)
             term, waited = wait + TIMINGS.loan_term_s, now - asker.since
             until = now + term * (1.0 + 2 * TIMINGS.drift)
-            ledger.lent[asker.node] = MadeLoan(asker.request.number, limit, self._lives.of(asker.node), until)
+            ledger.lent[asker.node] = MadeLoan(asker.request.number, limit, self._lives.of(asker.node), until, job.id)
             asker.answer.set_result(
                 Lent(0, True, count, limit, wait, term, self._delay_s(host), waited, host.order_version)
             )
@@ -279,4 +279,5 @@ class Lending:
         return self._delay_s(host) > 0.0 or host.penalty_s > 0.0
 
     def _delay_s(self, host: Host) -> float:
-        return lasting_delay_s(host, self._jobs.values())
+        ledger = self._ledgers.get(host.key)
+        return lasting_delay_s(host, self._jobs.values(), ledger.jobs if ledger is not None else ())

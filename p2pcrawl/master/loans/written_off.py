@@ -24,6 +24,8 @@ class MadeLoan:
     """Of the borrower."""
     until: float
     """It begins nothing after this."""
+    job: int = 0
+    """For whose requests it is: it runs at the borrower, whatever we have heard."""
 
 
 class WrittenOff:

@@ -145,6 +145,14 @@ MUTANTS = (
         harm="A host is asked on under a loan that its owner of before had made.",
     ),
     Mutant(
+        name="delay-of-who-runs-here",
+        kind=Slip.SIDE,
+        where=_LOANS + "lending:Lending._delay_s",
+        old="ledger.jobs if ledger is not None else ()",
+        new="()",
+        harm="A host is lent to several at once by an owner that has not heard yet that the job goes on.",
+    ),
+    Mutant(
         name="old-question-answered",
         kind=Slip.EDGE,
         where=_LOANS + "lending:Lending._is_new",

@@ -17,7 +17,7 @@ from p2pcrawl.core.bench.seat import Seat, SeatState
 from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.hosts.politeness import Pace
 from p2pcrawl.core.ring.rendezvous import bucket_of, key_hash
-from p2pcrawl.master.jobs.job import RUNNING
+from p2pcrawl.master.jobs.job import PAUSED, RUNNING
 from p2pcrawl.master.loans import borrowing, elsewhere, lending
 from p2pcrawl.master.loans.budgets import Budgets
 from p2pcrawl.model.cluster.node import NodeId
@@ -49,7 +49,8 @@ class Side:
         router = SimpleNamespace(
             owner=lambda bucket: None if self.owns else OWNER, serves=lambda bucket: self.owns and self.serves
         )
-        jobs = {1: SimpleNamespace(id=1, pace=pace, state=RUNNING)}
+        self.job = SimpleNamespace(id=1, pace=pace, state=RUNNING)
+        jobs = {1: self.job}
 
         peers = FakePeers(id, map(member, (OWNER, BORROWER, OTHER)), partial(town.carry, id))
         self.budgets = Budgets(self.bench, jobs, router, peers)
@@ -154,6 +155,19 @@ async def test_host_is_asked_by_one_at_a_time() -> None:
         await it.borrow(it.other)
 
     assert others == (False, False)
+
+
+async def test_owner_that_has_not_heard_that_a_job_goes_on_keeps_the_delay_of_its_hosts_for_those_that_have() -> None:
+    """It took the delays of jobs that run by its own word only: to it the host had none, and all had it at once."""
+    async with town() as made:
+        made.owner.job.state = PAUSED
+
+        await made.borrow(made.borrower)
+        wants = asyncio.create_task(made.borrow(made.other))
+        await until(lambda: sum(isinstance(each, Borrow) for each in made.heard) == 2)
+
+        assert made.lent == 1
+        wants.cancel()
 
 
 async def test_owner_hears_of_the_delay_of_a_host_that_it_lent_without_one_as_soon_as_it_is_known() -> None:
