@@ -14,6 +14,7 @@ import msgspec
 
 from p2pcrawl.master.schedules.schedule_book import task_digest
 from p2pcrawl.model.cluster.schedule import TASK_BYTES_MAX, WHY_CHARS_MAX
+from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.peer.answers.submission import Submission
 from p2pcrawl.spiders.page.typed_urls import checked_url
@@ -52,7 +53,7 @@ class ScheduledTask:
     def packed(self) -> bytes:
         """Returns it as it is kept, without passwords. Raises ConfigurationError for one that is too long."""
         if self.crawl is not None:
-            bare = replace(self.crawl, sinks=[replace(sink, secret="") for sink in self.crawl.sinks])
+            bare = replace(self.crawl, sinks=[SinkSpec(sink.url, sink.options) for sink in self.crawl.sinks])
             task = msgspec.json.encode(_Packed(crawl=bare.plain()))
         else:
             task = msgspec.json.encode(_Packed(inject=_Fed(self.job, list(self.urls))))
