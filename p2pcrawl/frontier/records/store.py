@@ -118,12 +118,7 @@ class Store:
             write_endings(db, self._items, batch, result, now)
         result.kept.update(self._items.kept([candidate.record for candidate in result.fresh if candidate.visit]))
         self._items.unstage(batch.unstage)
-        if batch.leases:
-            run_many(db, "INSERT OR REPLACE INTO lease (record, job, lease, attempt)", batch.leases)
-        for candidate in batch.imprints:
-            candidate.link = self._imprints.judge(candidate)
-        if batch.returned:
-            run_many(db, "DELETE FROM lease WHERE record IN (", [(r,) for r in batch.returned], ")")
+        self._write_leases(batch)
         if batch.hosts:
             insert_many(db, "host", [host_columns(host, now) for host in batch.hosts], replace=True)
         if batch.pauses:
@@ -152,6 +147,15 @@ class Store:
             ).fetchone()
             if sink is not None and sink[0] is not None:
                 self._items.passed(job, sink[0], last)
+
+    def _write_leases(self, batch: Batch) -> None:
+        """Writes what is granted, with the verdicts on texts, and takes back what was given back."""
+        if batch.leases:
+            run_many(self._db, "INSERT OR REPLACE INTO lease (record, job, lease, attempt)", batch.leases)
+        for candidate in batch.imprints:
+            candidate.link = self._imprints.judge(candidate)
+        if batch.returned:
+            run_many(self._db, "DELETE FROM lease WHERE record IN (", [(r,) for r in batch.returned], ")")
 
     def _discover(self, links: Sequence[NewLink], batch: Batch, result: Committed, now: int) -> None:
         """Makes new links records, and queues them."""
