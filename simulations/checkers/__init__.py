@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from ..play.evidence import Evidence, Violation
 from .cluster import balance, bounds, copies, healing, membership, movement, ownership, parts, quiet
 from .history import acknowledged, ballots, counted, endings, handovers, permissions, rumours
-from .texts import duplicates
+from .wanted import duplicates, scheduled, visits
 from .work import (
     answers,
     children,
@@ -25,10 +25,8 @@ from .work import (
     items,
     politeness,
     robots,
-    scheduled,
     statements,
     told,
-    visits,
 )
 
 CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {

@@ -22,7 +22,7 @@ from p2pcrawl.model.crawl.record import Phase, ShardKey, phase_of, stamp_of, vis
 from p2pcrawl.model.crawl.url import canonical, host_of
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.peer.answers.history import history, nothing_known_of
-from p2pcrawl.peer.answers.page_texts import in_order, page_texts_in
+from p2pcrawl.peer.answers.page_texts import in_turn, page_texts_in
 from p2pcrawl.spiders.page.typed_urls import checked_url
 from p2pcrawl.wire.messages.peer_messages import ListKeys, WireRange
 
@@ -82,7 +82,7 @@ class Explanation:
                 found["texts"] += await self._texts_at(member.id, url, jobs)
             except P2PCrawlError as error:
                 found["notes"].append(f"{member.id[:8]}, which may know the text, did not answer: {error}")
-        found["texts"] = in_order(found["texts"])
+        found["texts"] = in_turn(found["texts"])
 
     async def _texts_at(self, node: NodeId, url: str, jobs: list[int]) -> list[dict[str, Any]]:
         if node == self._peers.me:

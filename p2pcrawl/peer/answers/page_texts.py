@@ -21,7 +21,7 @@ def page_texts_in(folder: Path, url: str, jobs: Collection[int]) -> list[dict[st
         return page_texts(inquiry, url, jobs)
 
 
-def in_order(texts: Collection[dict[str, Any]]) -> list[dict[str, Any]]:
+def in_turn(texts: Collection[dict[str, Any]]) -> list[dict[str, Any]]:
     """Returns verdicts of several masters in the order in which they were asked for."""
     return sorted(texts, key=lambda text: (text["job"], text["visit"], text["band"]))
 

@@ -1,1 +1,0 @@
-"""Checkers of pages that say the same."""
