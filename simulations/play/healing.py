@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from p2pcrawl.core.control import PAUSED
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 
 from ..kernel.node import DISK_S
@@ -75,7 +76,7 @@ class Healing:
     def look(self, stage: Stage) -> None:
         """Looks what is amiss at this moment."""
         now_s = stage.world.now
-        if len(stage.web.visits) != self._visits or stage.ended:
+        if len(stage.web.visits) != self._visits or stage.ended or _rests(stage):
             self._visits, self._asked_s = len(stage.web.visits), now_s
         standing = _standing(stage)
         if not stage.job or standing != self._standing or _is_troubled(stage):
@@ -166,6 +167,11 @@ def _standing(stage: Stage) -> tuple[Any, ...]:
         for machine in (*stage.machines, *stage.slaves)
     )
     return lives, len(stage.incidents), sum(incident.open for incident in stage.incidents), stage.world.network.law
+
+
+def _rests(stage: Stage) -> bool:
+    """Tells whether the job rests, as all say: a person's word may be obeyed late, by one that was not awake."""
+    return all(stage.state(machine) == PAUSED for machine in stage.up)
 
 
 def _is_troubled(stage: Stage) -> bool:

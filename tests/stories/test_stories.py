@@ -18,6 +18,7 @@ from simulations.kernel.moments import LEAVES
 from simulations.play.aims import Aim, strike
 from simulations.play.spiders import Insister, Latecomer, Thinker
 from simulations.scenarios.deaths import newcomers
+from simulations.verbs.run import drawn
 from simulations.world.machines import Machine
 from simulations.world.web import Visit, WebPlan
 
@@ -759,6 +760,26 @@ STORIES = {
             draws=("jobs", "verbs"),
         ),
     ),
+    "rests-by-a-late-word": Story(
+        "A person let the job rest, and was obeyed by one that woke up two minutes later: that nothing was asked for "
+        "then was held against the masters.",
+        drawn(9411, ("limits", "jobs", "verbs")),
+    ),
+    "lent-before-it-goes-on": Story(
+        "A paused job went on, and a master that had not heard of that lent its hosts to several at once.",
+        Options(
+            scenario="losses",
+            seed=9413,
+            masters=4,
+            slaves=1,
+            pages=120,
+            hosts=5,
+            key="url",
+            placement="host-bucket",
+            limit_s=1200,
+            draws=("jobs", "verbs"),
+        ),
+    ),
     "broken-slave": Story(
         "A slave that spoke of jobs, phases and fingerprints that there are not ended its master, and then the next.",
         Options(scenario="slaves-lie", seed=1, masters=3, slaves=2, pages=120, hosts=15),
@@ -766,7 +787,13 @@ STORIES = {
 }
 
 
-LONG = {"start-page-in-parts", "offered-for-ever", "rest-of-a-queue", "resumed-while-it-was-away"}
+LONG = {
+    "start-page-in-parts",
+    "offered-for-ever",
+    "rest-of-a-queue",
+    "resumed-while-it-was-away",
+    "rests-by-a-late-word",
+}
 """What takes long, and what another story tells as well."""
 
 
