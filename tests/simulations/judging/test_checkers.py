@@ -491,6 +491,14 @@ def vote_twice(evidence: Evidence) -> None:
     evidence.found["ballots"] = ["at 1.000 s m1 voted in ballot (1, 'a') after (2, 'b')"]
 
 
+def call_one_dead_too_soon(evidence: Evidence) -> None:
+    evidence.found["rumours"] = ["at 1.000 s m1 declares m2 dead after a suspicion of 1.00 s"]
+
+
+def count_a_copy_that_is_not_there(evidence: Evidence) -> None:
+    evidence.found["counted"] = ["at 1.000 s m0 counts m1's copy of bucket 5, which has it not"]
+
+
 FAULTS = {
     drop_a_page_for_its_network: "coverage",
     drop_a_forbidden_page_for_its_network: "coverage",
@@ -561,6 +569,8 @@ FAULTS = {
     finish_with_a_page_queued: "endings",
     ask_what_was_let_go_of: "permissions",
     vote_twice: "ballots",
+    call_one_dead_too_soon: "rumours",
+    count_a_copy_that_is_not_there: "counted",
 }
 
 

@@ -135,7 +135,7 @@ MUTANTS = (
     Mutant(
         name="known-in-the-young-only",
         kind=Slip.EDGE,
-        where=_RECORDS + "known:numbers_of",
+        where="p2pcrawl.frontier.database.known:numbers_of",
         old="for table in GENERATIONS:",
         new="for table in GENERATIONS[:1]:",
         harm="URLs are found anew once their generation was merged into the old one.",
