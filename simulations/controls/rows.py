@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from p2pcrawl.core.buckets.standings import Standing
-from p2pcrawl.frontier.records import tallies
+from p2pcrawl.frontier.records import due_visits, tallies
 from p2pcrawl.frontier.records.batch import Ending, KeptItems
+from p2pcrawl.frontier.records.due_visits import DueVisit
 from p2pcrawl.frontier.records.item_table import ItemTable
 from p2pcrawl.frontier.texts.imprint_table import ImprintTable
 from p2pcrawl.master.buckets.handover import Handover
@@ -97,7 +99,23 @@ def _all_again(self: Gathering[Any], pages: list[list[Any]]) -> list[GatheredPag
     return [GatheredPage(print_, of_text(items), told) for print_, _, items, *told in (*pages, *pages)]
 
 
+# -- visited-early: whatever is to be visited again is so at once ------------------------------
+
+_due_now = due_visits.due_now
+_SOONER_S = 100_000
+
+
+def _due_at_once(db: sqlite3.Connection, job: int, now: int, limit: int) -> list[DueVisit]:
+    return _due_now(db, job, now + _SOONER_S, limit)
+
+
 CONTROLS = {
+    "visited-early": Control(
+        "pages are visited again before they are due",
+        "visits",
+        Options(scenario="living", masters=3, pages=30, hosts=6, limit_s=LONG_S),
+        (swap(due_visits.due_now, _due_at_once),),
+    ),
     "verdicts-of-one": Control(
         "who takes a bucket over does not know which texts were met there",
         "duplicates",

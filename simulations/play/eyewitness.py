@@ -99,7 +99,8 @@ class Eyewitness:
 
     def dismissed(self, member: str) -> bool:
         """Tells whether a person has said that a member will not come back."""
-        return member in self._dismissed
+        # A person may name it by the beginning of its id.
+        return member.startswith(tuple(self._dismissed))
 
     def called(self, member: str) -> str:
         """Returns the name of the machine with this id."""

@@ -81,6 +81,8 @@ def _plain_value(kind: msgspec.inspect.Type, dice: Random) -> Any:
             return dice.choice(["", "host", "http://h.example/a?b=c", "\N{SNOWMAN}"])
         case msgspec.inspect.BytesType():
             return dice.randbytes(kind.min_length or dice.randrange(20))
+        case msgspec.inspect.EnumType():
+            return dice.choice(list(kind.cls))
         case msgspec.inspect.NoneType() | msgspec.inspect.AnyType():
             return None
         case _:

@@ -19,7 +19,7 @@ from simulations.observe.loads import Peak
 from simulations.observe.losses import Reach, Said, Telling
 from simulations.observe.sightings import Presence, Sighting
 from simulations.observe.tables import Table
-from simulations.play.evidence import Asked, Remains, SinkFound
+from simulations.play.evidence import Asked, Remains, ScheduleKept, SinkFound
 from simulations.play.healing import IDLE, SESSION, THIN, UNSERVED, VIEWS, Ailment
 from simulations.play.options import Options
 from simulations.play.spiders import SEEN
@@ -221,6 +221,19 @@ def let_an_item_wait_for_ever(evidence: Evidence) -> None:
 
 def open_a_sink_with_a_wrong_password(evidence: Evidence) -> None:
     sink_with(evidence, strangers=1)
+
+
+def have_one_text_twice(evidence: Evidence) -> None:
+    """All pages of the web say one of three things, and duplicates were to be dropped."""
+    evidence.web.plan = replace(evidence.web.plan, texts=3)
+
+
+def visit_once_what_is_due_twice(evidence: Evidence) -> None:
+    object.__setattr__(evidence, "rounds", 2)
+
+
+def begin_no_run(evidence: Evidence) -> None:
+    evidence.kept.append(ScheduleKept("m0", {60_000: 7}, [], {}, {}, {}, Counter()))
 
 
 def double_an_item(evidence: Evidence) -> None:
@@ -571,6 +584,9 @@ FAULTS = {
     vote_twice: "ballots",
     call_one_dead_too_soon: "rumours",
     count_a_copy_that_is_not_there: "counted",
+    have_one_text_twice: "duplicates",
+    visit_once_what_is_due_twice: "visits",
+    begin_no_run: "scheduled",
 }
 
 

@@ -20,7 +20,9 @@ from simulations.whole.simulation import Simulation
 JOB = 7
 ONE, OTHER = "http://one.test/", "http://other.test/"
 RECORD = (
-    "INSERT INTO record SELECT NULL, ?, ?, ?, 0, '', 0, 0, 0, '', 0, 0, ?, 1, 0, 0, '', 0, 0, x'', ?, x'', 0, '', 0"
+    "INSERT INTO record (job, hi, lo, phase, url, host, kind, priority, depth, seed, callback, parent, found, attempts,"
+    " losses, status, reason, size, ended, bucket)"
+    " SELECT ?, ?, ?, ?, ?, 0, '', 0, 0, 0, '', 0, 0, 1, 0, 0, '', 0, 0, 0"
 )
 
 

@@ -162,6 +162,7 @@ def test_why_tells_each_line_as_one(capsys: pytest.CaptureFixture[str], tmp_path
         "canonical": HOSTILE,
         "seen": True,
         "records": [],
+        "texts": [],
         "crawled_by": 0,
         "hints": [HOSTILE + "\nx"],
         "notes": [HOSTILE],

@@ -113,7 +113,7 @@ def test_retried_records_are_queued_under_a_new_visit(store: Store, monkeypatch:
 
     changes, touched = store.retry(1, ORDERS)
 
-    assert changes == {"failed": -8, "failed:http-5xx": -8, "queued": 8}
+    assert changes == Counter({"failed": -8, "failed:http-5xx": -8, "queued": 8})
     assert touched == {placed(u).bucket for u in urls[:8]}
     assert [(c.visit, c.attempts, c.losses) for u in urls for c in load(store, u)] == [(1, 0, 0)] * 8 + [(0, 0, 0)] * 2
     assert_in_order(store)

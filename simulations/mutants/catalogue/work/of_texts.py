@@ -54,7 +54,7 @@ MUTANTS = (
         where=_WORK + "follow",
         old="if imprint.first and self._choice is DuplicatePages.DROP:",
         new="if self._choice is DuplicatePages.DROP:",
-        harm="Nothing comes out at all.",
+        harm="Nothing comes out at all of a text that several pages have.",
     ),
     Mutant(
         name="band-forgets-its-items",
