@@ -35,3 +35,5 @@ class PagePast:
     seconds: float = 0.0
     gone: int = 0
     """How often in a row it was not there."""
+    kind: str = ""
+    """What it showed to be when it was there, in place of the kind that its request said; "": nobody looked."""

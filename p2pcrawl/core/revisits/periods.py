@@ -64,7 +64,7 @@ class Periods:
 
     def rule(self, kind: str, past: PagePast) -> int:
         """Returns the period by which a page is asked again, before anything is known of it."""
-        return past.own or (self.detail if kind == Kind.DETAIL else self.index)
+        return past.own or (self.detail if (past.kind or kind) == Kind.DETAIL else self.index)
 
     def after(self, kind: str, past: PagePast, came: Came, visit: int, now: int) -> tuple[PagePast, int]:
         """Returns what is remembered of a page behind a visit, and when it is due again, in seconds since 1970, or 0:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.journal import Journal
@@ -17,8 +18,11 @@ from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.crawl.page_link import FILE_CALLBACK, Link
 from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.crawl.request import Kind
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.outcome import Drop, Failure, NoPage
+from p2pcrawl.model.page_past import PagePast
+from p2pcrawl.model.page_type import PageType, type_told
 from p2pcrawl.model.reason_choice import pages_named
 from p2pcrawl.model.texts.imprint_url import IMPRINT_URL
 from p2pcrawl.wire.messages.past_form import packed_past, past_in
@@ -30,6 +34,7 @@ ON_TIME_S = 60.0
 ON_TIME_PART = 0.1
 """A visit is on time that is over within a minute, or a tenth of its period, after it was due."""
 _NEVER = frozenset({NoPage.START, NoPage.STORED, NoPage.REQUEUED, NoPage.REQUEUED_UNANSWERED, Drop.INVALID})
+_KINDS: Mapping[PageType | None, str] = {PageType.ARTICLE: Kind.DETAIL, PageType.NAVIGATION: Kind.INDEX}
 _AS_BEFORE = frozenset({NoPage.UNCHANGED, NoPage.REDIRECT})
 
 
@@ -77,7 +82,7 @@ class VisitEnds:
                 self.budget(job).again(candidate.host)
             return ending
         came = _came_of(ending.phase, ending.reason)
-        past, due = past_in(ending.past), 0
+        past, due = _with_kind_shown(past_in(ending.past), ending.page_type), 0
         if not candidate.asks_nobody and _recurs(candidate.link, ending.reason):
             past, due = self.periods(job).after(candidate.link.kind, past, came, candidate.visit, now)
             due = due or failed_due(job.settings, ending, candidate.visit, now)
@@ -113,6 +118,12 @@ def _is_retried(settings: Settings, reason: str, status: int, visit: int) -> boo
     return not named or any(pages_named(each).covers(reason, status) for each in named)
 
 
+def _with_kind_shown(past: PagePast, page_type: str) -> PagePast:
+    """Notes which kind a page showed to be, if anybody looked; a link may have been guessed wrong."""
+    shown = _KINDS.get(type_told(page_type))
+    return past if shown is None else replace(past, kind=shown)
+
+
 def due_after(job: Job, task: Task, outcome: Outcome, now: float) -> tuple[bytes, int] | None:
     """Returns what is remembered of a page that was fetched for another master, and when it is due again. None: its
     record has items of an earlier visit, which are not known here; the page is to be visited again.
@@ -120,7 +131,7 @@ def due_after(job: Job, task: Task, outcome: Outcome, now: float) -> tuple[bytes
     brings = outcome.phase == Phase.DONE and outcome.reason not in (NoPage.UNCHANGED, NoPage.GONE)
     if task.visit and not brings:
         return None
-    past = past_in(outcome.past or task.past)
+    past = _with_kind_shown(past_in(outcome.past or task.past), outcome.page_type)
     if outcome.phase == Phase.QUEUED or not _recurs(task.link, outcome.reason):
         return packed_past(past), 0
     came = _came_of(Phase(outcome.phase), outcome.reason)

@@ -10,7 +10,7 @@ from p2pcrawl.model.page_past import ADAPTIVE, PAST_MAX, VALIDATOR_MAX, PagePast
 
 _encode = msgspec.msgpack.Encoder().encode
 _FIELDS = dataclasses.fields(PagePast)
-_decode = msgspec.msgpack.Decoder(tuple[str, str, bytes, int, int, int, float, float, float, int]).decode
+_decode = msgspec.msgpack.Decoder(tuple[str, str, bytes, int, int, int, float, float, float, int, str]).decode
 _NONE = PagePast()
 _MOST = 1e15
 """No number of a past is beyond it: slaves tell it, and one may be broken."""
