@@ -28,7 +28,7 @@ from p2pcrawl.wire.messages.bounds import (
     WireLink,
 )
 
-PROTOCOL = 2
+PROTOCOL = 3
 
 
 class Record(Struct, array_like=True, gc=False):

@@ -38,7 +38,7 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from p2pcrawl.model.cluster.node import BOOT_BYTES, NODE_ID_BYTES, NodeId
 from p2pcrawl.wire.sealed.keys import DEFAULT_CLUSTER, KEY_ID_BYTES, KeyRing, cluster_bytes, derive
 
-DATAGRAM_VERSION: Final = 2
+DATAGRAM_VERSION: Final = 3
 DATAGRAM_OVERHEAD: Final = 66
 """What sealing adds to a payload."""
 DATAGRAM_MAX: Final = 1472

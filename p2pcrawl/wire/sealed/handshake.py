@@ -37,7 +37,7 @@ from p2pcrawl.model.errors import LinkError, Mismatch, OtherCluster
 from p2pcrawl.wire.sealed.identity import PUBLIC_KEY_BYTES, SIGNATURE_BYTES, Identity, node_id_of, verify
 from p2pcrawl.wire.sealed.keys import KEY_ID_BYTES, derive
 
-LINK_VERSION: Final = 2
+LINK_VERSION: Final = 3
 MAGIC: Final = b"p2pC"
 PREFIX: Final = len(MAGIC) + 2
 TLS_ALERT, TLS_HANDSHAKE = 0x15, 0x16
