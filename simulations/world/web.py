@@ -254,8 +254,11 @@ class Web:
         return found
 
     def opens(self, page: Page) -> bool:
-        """Tells whether a crawl that obeys robots.txt gets to see the page's links, in the end."""
-        return page.kind in (Kind.PLAIN, Kind.FLAKY, Kind.REDIRECT) and self._is_there(page)
+        """Tells whether a crawl that obeys robots.txt gets to see the page's links, in the end; a redirect to itself
+        leads nowhere.
+        """
+        leads = page.kind is not Kind.REDIRECT or page.links != [page.url]
+        return page.kind in (Kind.PLAIN, Kind.FLAKY, Kind.REDIRECT) and leads and self._is_there(page)
 
     @property
     def least_s(self) -> float:

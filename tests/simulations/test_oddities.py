@@ -63,6 +63,16 @@ def test_a_crawl_of_an_odd_web_comes_to_the_end_that_the_web_has(delay_s: float)
     assert report.violations == []
 
 
+def test_a_redirect_that_leads_to_itself_is_one_that_has_to_fail() -> None:
+    web = WebPlan(pages=60, hosts=2, redirect=0.6, far_redirects=1.0)
+    led = [page for page in Web(2, web).pages.values() if page.kind is Kind.REDIRECT and page.links == [page.url]]
+
+    report = Simulation(Plan(Options(scenario="rolling", masters=2, pages=60, hosts=2, seed=2), web=web)).run()
+
+    assert led and not any(Web(2, web).opens(page) for page in led)
+    assert report.violations == []
+
+
 @pytest.mark.parametrize("ring", ["modulo", "two-level"])
 def test_other_rings_crawl_all_of_it_too(ring: str) -> None:
     options = Options(scenario="rolling", masters=3, pages=30, hosts=6, seed=4, ring=ring, placement="host-bucket")
