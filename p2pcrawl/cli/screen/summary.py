@@ -19,6 +19,8 @@ from p2pcrawl.model.crawl.job import page_name
 INTERRUPTED = 130
 SIGNALLED = 128
 """To which the number of the signal is added that stopped a crawl, as shells do: 130 for Ctrl-C, 143 for SIGTERM."""
+CUT = "pages_cut"
+"""A stat: pages that were not parsed to their end."""
 
 STARTS = "; the spider's start is among them"
 
@@ -108,7 +110,7 @@ def _job(c: dict[str, Any], ending: CrawlEnd) -> list[str]:
         if c.get(key):
             reasons = ", ".join(f"{name} {n:,}" for name, n in sorted(c[key].items(), key=lambda p: -p[1]))
             lines.append(f"  {title}: {reasons}")
-    lines += _below((*type_lines(c), *revisit_lines(c)))
+    lines += _below((*type_lines(c), *revisit_lines(c), *_cut_lines(c)))
     if left_out := [f"{name} {n:,}" for name, n in c["filtered_links"].items() if name != "seen"]:
         lines.append(f"  links left out: {', '.join(left_out)}")
     rest = [
@@ -123,6 +125,11 @@ def _job(c: dict[str, Any], ending: CrawlEnd) -> list[str]:
         f" + queued {c['queued']:,} + leased {c['leased']:,}: {_holds(c)}{STARTS}"
     )
     return lines
+
+
+def _cut_lines(c: dict[str, Any]) -> Iterable[str]:
+    if cut := (c.get("stats") or {}).get(CUT, 0):
+        yield f"{counted(cut, 'page')} had too many elements, and what stands behind them was not parsed"
 
 
 def _below(lines: Iterable[str]) -> list[str]:

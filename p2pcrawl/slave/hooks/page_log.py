@@ -25,6 +25,7 @@ class PageLog:
     def __init__(self, name: str) -> None:
         self._name = name
         self._failed: Counter[str] = Counter()
+        self._cut = 0
 
     def answered(self, method: str, url: str, status: int, referer: str | None) -> None:
         """Says that a page has come."""
@@ -44,6 +45,12 @@ class PageLog:
             case Phase.DONE if reason == NoPage.REDIRECT:
                 log.debug("Redirecting (%s) from %.2083s to %.2083s", outcome.status, url, outcome.detail)
 
+    def cut(self, url: str, left_unread: int) -> None:
+        """Says that parsers got only the beginning of a page."""
+        self._cut += 1
+        level = logging.WARNING if self._cut <= TOLD_MAX else logging.DEBUG
+        log.log(level, "%.2083s has too many elements: its last %d bytes were not parsed", url, left_unread)
+
     def _tell_failed(self, url: str, reason: str, detail: str) -> None:
         if reason in _HAS_A_TRACEBACK:
             # It was told with its traceback.
@@ -57,7 +64,10 @@ class PageLog:
         for reason, count in self._failed.items():
             if count > TOLD_MAX:
                 log.warning("%s: %s, %d more pages failed", self._name, reason, count - TOLD_MAX)
+        if self._cut > TOLD_MAX:
+            log.warning("%s: %d more pages were not parsed to their end", self._name, self._cut - TOLD_MAX)
         self._failed.clear()
+        self._cut = 0
 
 
 def left_out(url: str, reason: str) -> None:

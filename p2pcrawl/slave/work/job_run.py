@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from p2pcrawl.fetch.components.chain import Chain, Component
 from p2pcrawl.fetch.components.own_headers import Home
@@ -68,6 +68,10 @@ from p2pcrawl.wire.messages.slave_messages import Outcome, RobotsResult, RobotsT
 
 IDLE_AGAIN_S = 5.0
 """After so long they are asked again, where one wants the job to go on."""
+
+
+CUT: Final = "pages_cut"
+"""The stat of pages that were parsed only in part."""
 
 
 class JobRun:
@@ -275,6 +279,7 @@ class JobRun:
             place.is_over = True
         outcome.detail, outcome.close = sendable(outcome.detail), sendable(outcome.close)
         self._tell_type(harvest, outcome)
+        self._tell_cut(harvest)
         self._page_log.ended(harvest.url, outcome, task.attempt)
         self._take_pending(harvest)
         outcome.filtered, outcome.left_out = dict(harvest.filtered), harvest.left_out
@@ -295,6 +300,12 @@ class JobRun:
         link = harvest.task.link
         if taken.by in ("content", "cached") and not link.seed and link.kind != kind_for(taken.type):
             self.handle.stats.inc_value("page_types/guessed_wrong")
+
+    def _tell_cut(self, harvest: Harvest) -> None:
+        """Tells of a page that was read only in part, and counts it."""
+        if harvest.response is not None and harvest.response.left_unread:
+            self.handle.stats.inc_value(CUT)
+            self._page_log.cut(harvest.url, harvest.response.left_unread)
 
     def _take_pending(self, harvest: Harvest) -> None:
         """Takes what components have queued by the engine."""

@@ -90,6 +90,7 @@ class Response:
         "_ground",
         "_headers",
         "_json",
+        "_left_unread",
         "_links",
         "_request",
         "_selector",
@@ -142,6 +143,7 @@ class Response:
         self._headers = None
         self._encoding: str | None = None
         self._bearable: int | None = None
+        self._left_unread = 0
         self._text: str | None = None
         self._selector: Selector | None = None
         self._tree: LexborHTMLParser | None = None
@@ -576,6 +578,13 @@ class Response:
         """True for what may be HTML or XML: what is looked at for a title and links."""
         return self.is_text and not _NO_MARKUP.match(self._content_type)
 
+    @property
+    def left_unread(self) -> int:
+        """The bytes at the end that no parser gets, since the page is too much work for one (200,000 tags, say): links
+        and elements there are not found. 0 as long as nothing was looked for.
+        """
+        return self._left_unread
+
     def __repr__(self) -> str:
         return f"<{self.status} {self.url}>"
 
@@ -592,6 +601,7 @@ class Response:
             whole = self.text.encode("utf-8", "replace")
         if self._bearable is None:
             self._bearable = bearable(whole, xml=self.is_xml)
+            self._left_unread = len(whole) - self._bearable
         return whole[: self._bearable]
 
     @property

@@ -12,6 +12,7 @@ from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.errors import FetchError
 from p2pcrawl.model.outcome import Failure, Filter
 from p2pcrawl.slave.hooks.page_log import TOLD_MAX, PageLog
+from p2pcrawl.spiders.page.bombs import TAGS_MAX
 from p2pcrawl.wire.messages.slave_messages import Outcome
 from tests.unit.slave.tasks import FakeLink, task_of
 from tests.unit.slave.test_harvest import batch_of, harvest_of
@@ -56,6 +57,25 @@ async def test_first_failures_of_a_reason_are_warnings_and_the_rest_is_counted(
     told = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert told[:TOLD_MAX] == [f"{url} failed: connect (refused)" for url in urls[:TOLD_MAX]]
     assert told[TOLD_MAX:] == ["plain: connect, 2 more pages failed"]
+
+
+async def test_page_of_which_parsers_get_only_the_beginning_is_told_and_counted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    whole, cut = b"<a href=/x>x</a>", b"<a href=/x>x</a>" * (TAGS_MAX // 2 + 1_000)
+    count = TOLD_MAX + 2
+
+    (told_whole,) = await pages_of(Plain, answer_of(body=whole))
+    async with opened(Plain, answer_of(body=cut)) as run:
+        for number in range(count):
+            await run.work(task_of(lease=number), Outbox(FakeLink()), open_fence())
+        counted = run.handle.stats.get_value("pages_cut")
+
+    assert told_whole.outcome is not None and "pages_cut" not in told_whole.outcome.stats
+    told = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert counted == count
+    assert all("has too many elements" in line for line in told[:TOLD_MAX])
+    assert told[TOLD_MAX:] == ["plain: 2 more pages were not parsed to their end"]
 
 
 @pytest.mark.parametrize(
