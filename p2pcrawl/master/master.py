@@ -89,7 +89,13 @@ class Master:
         self.reports = Reports(self.jobs, self.sessions, self.slaves.gone, intake, ground.journal)
         self.exchange = Exchange(company)
         self.granting = Granting(company, self.sessions, placing_of(ground.settings.group_placement))
-        self.outputs = Outputs(self.recorder, ground.journal, ground.fate.fail, shared=company.others_bring_jobs)
+        self.outputs = Outputs(
+            self.recorder,
+            ground.journal,
+            ground.fate.fail,
+            misses=company.router.misses,
+            shared=company.others_bring_jobs,
+        )
         self.handover = Handover(company, self.sessions, intake.held_in)
         self.aside = Aside(company, intake.down, visits)
         self.turns = Turns(company, visits)

@@ -51,7 +51,8 @@ class SinkPage:
     """The number of each item on its page, where some of the page's items were left out by the sink's filter; None:
     0, 1, 2, ... What an earlier visit gave is told by its visit, therefore, and not by numbers from some number on."""
     again: bool = False
-    """It was another master's before, which may have brought it already. A sink whose destination knows every key need
+    """Another master may have brought it already: it was that one's, or there may have been one that is out of reach.
+    A sink whose destination knows every key need
     not care; one that only adds to it asks first (``docs/sinks.md``, part files)."""
 
     def number_of(self, place: int) -> int:

@@ -71,6 +71,10 @@ class Router(Protocol):
 
     def serves(self, bucket: int) -> bool: ...
 
+    def misses(self, bucket: int) -> bool:
+        """Tells whether others may have known more of a bucket than there is here."""
+        ...
+
 
 class SoleOwner:
     """A master without an overlay owns everything."""
@@ -80,6 +84,9 @@ class SoleOwner:
 
     def serves(self, bucket: int) -> bool:
         return True
+
+    def misses(self, bucket: int) -> bool:
+        return False
 
 
 @dataclass(slots=True)
@@ -155,6 +162,9 @@ class Ownership:
         if not self.states.serves(bucket) or self.paused or (self.patient and self.lacks[bucket]):
             return False
         return self.consent is None or (bucket not in self.unconfirmed and self.consent())
+
+    def misses(self, bucket: int) -> bool:
+        return self.lacks[bucket] != 0
 
     def confirm(self) -> frozenset[int]:
         """Takes in that most agree with us in this view; returns what may be served because of that."""

@@ -36,6 +36,7 @@ class DurablePage(NamedTuple):
     visit: int
     ended: int
     items: list[bytes]
+    bucket: int
     again: bool = False
     """It was another master's before."""
 
@@ -182,12 +183,12 @@ class ItemTable:
         count = size = before = 0
         # The rows of a page were written at once: they stand side by side.
         found = self._db.execute(
-            f"SELECT i.id, i.record, i.count, i.data, r.hi, r.lo, r.url, {ITEMS_VISIT}, r.ended, r.found, i.marks"
-            " FROM item AS i CROSS JOIN record AS r ON r.id = i.record WHERE i.id > ? AND i.id <= ? AND i.job = ?"
-            " AND coalesce(i.marks, 0) & ? = 0 ORDER BY i.id",
+            f"SELECT i.id, i.record, i.count, i.data, r.hi, r.lo, r.url, {ITEMS_VISIT}, r.ended, r.found, r.bucket,"
+            " i.marks FROM item AS i CROSS JOIN record AS r ON r.id = i.record WHERE i.id > ? AND i.id <= ?"
+            " AND i.job = ? AND coalesce(i.marks, 0) & ? = 0 ORDER BY i.id",
             (last, until, job, marked),
         )
-        for number, record, rows, data, hi, lo, url, visit, ended, discovered, marks in found:
+        for number, record, rows, data, hi, lo, url, visit, ended, discovered, bucket, marks in found:
             if record != before and (count >= items_max or size >= bytes_max or len(pages) >= items_max):
                 found.close()
                 return pages, pages[-1].last, True
@@ -199,7 +200,7 @@ class ItemTable:
             else:
                 print_, again = pack_halves(hi, lo), marks is not None
                 pages.append(
-                    DurablePage(number, print_, without_imprint(url), visit, ended or discovered, items, again)
+                    DurablePage(number, print_, without_imprint(url), visit, ended or discovered, items, bucket, again)
                 )
             before = record
             count += rows

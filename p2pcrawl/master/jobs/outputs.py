@@ -42,10 +42,19 @@ class Outputs:
     """The sinks of all jobs. What is to be stored of them waits for the master's next commit."""
 
     def __init__(
-        self, recorder: Recorder, journal: Journal, fail: Callable[[Exception], None], *, shared: bool
+        self,
+        recorder: Recorder,
+        journal: Journal,
+        fail: Callable[[Exception], None],
+        *,
+        misses: Callable[[int], bool],
+        shared: bool,
     ) -> None:
-        """``fail`` is given what makes going on impossible. ``shared``: other masters bring items of the jobs, too."""
+        """``fail`` is given what makes going on impossible. ``misses`` tells of a bucket whether others may have known
+        more of it. ``shared``: other masters bring items of the jobs, too.
+        """
         self._recorder = recorder
+        self._misses = misses
         self._shared = shared
         self._fail = fail
         self._journal = journal
@@ -165,7 +174,16 @@ class Outputs:
                 Store.pages_after, job.id, last, limits.items, limits.bytes, until=self._until, marked=marked
             )
             pages = [
-                SinkPage(name, page.fingerprint.hex(), page.url, page.visit, page.ended, page.items, again=page.again)
+                SinkPage(
+                    name,
+                    page.fingerprint.hex(),
+                    page.url,
+                    page.visit,
+                    page.ended,
+                    page.items,
+                    # Who knew it may have brought it, though nobody here can say so.
+                    again=page.again or self._misses(page.bucket),
+                )
                 for page in found
             ]
             return pages, [*(page.last for page in found), behind], more

@@ -153,6 +153,14 @@ MUTANTS = (
         harm="Items that were brought already are in another part once more.",
     ),
     Mutant(
+        name="brought-out-of-reach",
+        kind=Slip.CHECK,
+        where=_MASTER + "jobs.outputs:Outputs._delivery",
+        old="page.again or self._misses(page.bucket)",
+        new="page.again",
+        harm="What was fetched again, because who knew of it is out of reach, is in the parts twice.",
+    ),
+    Mutant(
         name="overtaken-not-read-anew",
         kind=Slip.RETRY,
         where=_STORES + "parts.part_sink:PartSink.write",

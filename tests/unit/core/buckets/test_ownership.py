@@ -198,6 +198,7 @@ def test_all_with_one_view_agree_and_each_bucket_has_one_owner_at_most_one_serve
 def test_without_an_overlay_everything_is_ours() -> None:
     assert SoleOwner().owner(5) is None
     assert SoleOwner().serves(5)
+    assert not SoleOwner().misses(5)
 
 
 # -- what is lacking -------------------------------------------------------------------------------
@@ -217,10 +218,12 @@ def test_what_comes_late_makes_a_bucket_whole_with_what_was_there_before_it_was_
     o.join_standing(bucket, Standing(5, 5))
     let_go(o, IDS[1], [bucket])
     assert o.broken() == [bucket]
+    assert o.misses(bucket)
 
     o.join_standing(bucket, Standing(5, 3))
 
     assert not o.broken()
+    assert not o.misses(bucket)
 
 
 def test_each_view_and_each_new_claim_is_another_turn() -> None:

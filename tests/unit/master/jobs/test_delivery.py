@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from p2pcrawl.core.buckets.ownership import SoleOwner
+from p2pcrawl.master.company.company import Alone
 from p2pcrawl.master.jobs import delivery as delivery_module
 from p2pcrawl.master.jobs import outputs as outputs_module
 from p2pcrawl.master.jobs import redelivery
@@ -20,6 +22,7 @@ from p2pcrawl.master.jobs.delivery import Cursor
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.master import Master
 from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.sink import BatchLimits
@@ -95,6 +98,26 @@ async def test_each_item_is_there_once_whatever_step_a_crash_was_at(
         places["fake://one"] = destination
         await crawl(folder, Slaves(Site(urls(PAGES, hosts=3))), outputs=specs(places))
         assert sorted(destination.values) == sorted(items_of(urls(PAGES, hosts=3))), step
+
+
+@pytest.mark.parametrize("misses", [False, True])
+async def test_sink_is_told_that_somebody_out_of_reach_may_have_brought_a_page(
+    tmp_path: Path, places: dict[str, Destination], misses: bool
+) -> None:
+    class Beside(SoleOwner):
+        def misses(self, bucket: int) -> bool:
+            return misses
+
+    to = places["fake://one"] = Destination()
+    company = Alone(tmp_path, Settings())
+    company.router = Beside()
+
+    async with Master(company, slaves=0, run_here=Slaves(Site(urls(PAGES)))) as master:
+        await master.submit(spec_of(), specs(places))
+        async with asyncio.timeout(20):
+            await master.run()
+
+    assert [page.again for batch in to.batches for page in batch] == [misses] * PAGES
 
 
 async def test_sink_that_is_away_holds_up_neither_the_crawl_nor_the_other_sink(
