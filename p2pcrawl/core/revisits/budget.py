@@ -1,8 +1,9 @@
 """The budget of a host: its pages are asked again one after the other, so that no hour sees more than so many.
 
-Revisits of a host begin at a distance of each other, and of them a bounded number waits in its queue: what is overdue,
-because this master was down or the host was, comes back spread, in the order in which it was due, and never at once.
-The distance is an hour through the budget, or what the host takes for an answer where there is no budget.
+Of the revisits of a host a bounded number waits in its queue, where its delay holds: what is overdue, because this
+master was down or the host was, comes back spread, in the order in which it was due, and never at once. Where there is
+a budget they begin at a distance of each other besides, an hour through the budget. Without one those that are looked
+at together begin together: a master looks once a second, and a distance would leave it one visit of a host each time.
 
 A budget holds though masters change: whoever has just begun to look after a host lets the distance pass first, for
 somebody else may have spent it. Invariant: of a host with a budget B, at most B visits are asked for in any hour. To
@@ -38,7 +39,7 @@ class _HostTurn:
 class HostBudget:
     """The budgets of one job. Times are those of one clock, whichever.
 
-    ``per_hour``: 0 for none. ``spacing_s``: the distance where there is no budget.
+    ``per_hour``: 0 for none. ``spacing_s``: the distance at which visits are put off where there is no budget.
     """
 
     per_hour: float = 0.0
@@ -52,7 +53,7 @@ class HostBudget:
 
     @property
     def distance_s(self) -> float:
-        """Returns the least time between the beginnings of two visits."""
+        """Returns the least time between the beginnings of two visits; without a budget between two that are put off."""
         if not self.per_hour:
             return self.spacing_s
         return HOUR_S / max(0.5, self.per_hour - self.ahead)
@@ -69,7 +70,7 @@ class HostBudget:
             self._tidy(now)
             first_at = now + self.distance_s if self.per_hour else now
             standing = self._hosts[host] = _HostTurn(first_at, first_at)
-        if now >= standing.next_at and standing.open < self.ahead:
+        if (now >= standing.next_at or not self.per_hour) and standing.open < self.ahead:
             standing.open += 1
             standing.next_at = now + self.distance_s
             return 0.0

@@ -33,7 +33,7 @@ class PageLog:
 
     def ended(self, url: str, outcome: Outcome, attempt: int) -> None:
         """Says what became of a page that did not simply succeed."""
-        reason, detail = outcome.reason, _first_line(outcome.detail)
+        reason, detail = outcome.reason, _in_a_line(outcome.detail)
         match outcome.phase:
             case Phase.FAILED:
                 self._tell_failed(url, reason, detail)
@@ -75,6 +75,10 @@ def left_out(url: str, reason: str) -> None:
     log.debug("Filtered %.2083s: %s", url, reason)
 
 
-def _first_line(detail: str) -> str:
+def _in_a_line(detail: str) -> str:
     lines = detail.strip().splitlines()
-    return f" ({lines[0][:300]})" if lines else ""
+    if not lines:
+        return ""
+    # A traceback says at its end what happened.
+    line = lines[-1] if lines[0].startswith("Traceback ") else lines[0]
+    return f" ({line[:300]})"

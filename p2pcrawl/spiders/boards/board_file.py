@@ -12,9 +12,10 @@ from typing import Any, Final, get_args, get_origin
 import jmespath
 import msgspec
 from jmespath.exceptions import JMESPathError
-from lxml import etree
+from parsel import Selector
 from parsel.csstranslator import HTMLTranslator
 
+from p2pcrawl.model.crawl.domains import read_domains
 from p2pcrawl.model.crawl.settings import Settings, check_typed
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.boards.board import Board, BoardField
@@ -25,9 +26,15 @@ from p2pcrawl.spiders.page.typed_urls import checked_url
 
 ENDING: Final = ".toml"
 SIZE_MAX: Final = 1 << 20
+_EMPTY: Final = Selector(text="<p></p>")
+"""Knows the functions and namespaces of XPath that pages know."""
 _unknown = re.compile(r"Object contains unknown field `(.*?)`").match
 _place = re.compile(r" - at `(?:key in )?\$(.*?)`").search
 _steps = re.compile(r"\.([\w-]+)|\[\.\.\.\]|\[(\d+)\]").finditer
+_MISTAKES = (
+    ConfigurationError, re.error, OverflowError, SyntaxError, RuntimeError, ValueError, JMESPathError
+)  # fmt: skip
+"""What patterns, selectors and queries that cannot be are refused with; pseudo-classes that nobody knows, RuntimeError."""
 
 
 class _BoardMistake(Exception):
@@ -41,8 +48,9 @@ class _BoardMistake(Exception):
 def load_board(path: str) -> Board:
     """Reads a board's file. Raises ConfigurationError, naming the line, for what cannot be."""
     try:
-        text = Path(path).expanduser().read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        # Some editors put a byte-order mark first.
+        text = Path(path).expanduser().read_text(encoding="utf-8-sig")
+    except (OSError, RuntimeError, ValueError) as error:
         raise ConfigurationError(f"board {path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     return read_board(text, path)
 
@@ -53,8 +61,11 @@ def read_board(text: str, path: str) -> Board:
         raise ConfigurationError(f"board {path} has more than {SIZE_MAX:,} characters")
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(f"board {path}: {error}") from None
+    except RecursionError:
+        raise ConfigurationError(f"board {path} has too much within each other") from None
+    except ValueError as error:
+        # Not of TOML alone: a number may be longer than Python reads.
+        raise ConfigurationError(f"board {path}: {str(error).partition(';')[0]}") from None
     try:
         board = _converted(data)
         _check(board)
@@ -74,9 +85,10 @@ def _converted(data: dict[str, Any]) -> Board:
         if (unknown := _unknown(told)) is not None:
             raise _BoardMistake([*path, unknown[1]], _no_key(unknown[1], _known_at(path), path)) from None
         where = f"{'.'.join(path)}: " if path else ""
-        raise _BoardMistake(
-            path, where + told.partition(" - at")[0][:1].lower() + told.partition(" - at")[0][1:]
-        ) from None
+        what = told.partition(" - at")[0]
+        choices = [repr(each) for each in _known_at(path) if each] if what.startswith("Invalid enum value") else []
+        there_are = f"; there are {', '.join(choices)}" if choices else ""
+        raise _BoardMistake(path, where + what[:1].lower() + what[1:] + there_are) from None
 
 
 def _path(data: Any, place: str) -> list[str]:
@@ -114,7 +126,7 @@ def _known_at(path: Sequence[str]) -> Sequence[str]:
     return (
         [each.encode_name for each in msgspec.structs.fields(kind)]
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
-        else [each for each in get_args(kind) if isinstance(each, str)]
+        else [each for part in (kind, *get_args(kind)) for each in get_args(part) if isinstance(each, str)]
     )
 
 
@@ -130,6 +142,8 @@ def _check(board: Board) -> None:
         raise _BoardMistake(["entries"], "entries: a board needs at least one URL to begin with")
     for entry in board.entries:
         _tried(["entries"], lambda entry=entry: checked_url(entry))
+    for domain in board.domains:
+        _tried(["domains"], lambda domain=domain: _check_domain(domain))
     for table, choice in (("follow", board.follow), ("articles", board.articles)):
         for key in ("allow", "deny"):
             for pattern in getattr(choice, key):
@@ -137,7 +151,7 @@ def _check(board: Board) -> None:
         for query in choice.css:
             _tried([table, "css"], lambda query=query: HTMLTranslator().css_to_xpath(query))
         for query in choice.xpath:
-            _tried([table, "xpath"], lambda query=query: etree.XPath(query))
+            _tried([table, "xpath"], lambda query=query: _EMPTY.xpath(query))
     for name, field in board.fields.items():
         _check_field(["fields", name], as_field(field))
     if (board.duplicates.near or board.duplicates.field) and not board.duplicates.then:
@@ -150,6 +164,14 @@ def _check(board: Board) -> None:
         _tried(["settings", name], lambda name=name, value=value: Settings().updated({name: value}))
 
 
+def _check_domain(domain: str) -> None:
+    """Raises ConfigurationError for what is no plain host: nothing would be within it."""
+    hosts, complaints = read_domains([domain])
+    if complaints:
+        hint = f"; write {hosts[0]}" if hosts else ""
+        raise ConfigurationError(f"{domain[:200]!r} is no host{hint}")
+
+
 def _check_field(path: list[str], field: BoardField) -> None:
     given = [key for key in ("css", "xpath", "jmespath", "value") if getattr(field, key) not in ("", None)]
     if len(given) != 1:
@@ -159,7 +181,7 @@ def _check_field(path: list[str], field: BoardField) -> None:
     if field.css:
         _tried([*path, "css"], lambda: HTMLTranslator().css_to_xpath(field.css))
     if field.xpath:
-        _tried([*path, "xpath"], lambda: etree.XPath(field.xpath))
+        _tried([*path, "xpath"], lambda: _EMPTY.xpath(field.xpath))
     if field.jmespath:
         _tried([*path, "jmespath"], lambda: jmespath.compile(field.jmespath))
     if field.re:
@@ -174,7 +196,9 @@ def _check_field(path: list[str], field: BoardField) -> None:
 def _tried(path: Sequence[str], attempt: Any) -> None:
     try:
         attempt()
-    except (ConfigurationError, re.error, SyntaxError, etree.XPathError, JMESPathError) as error:
+    except RecursionError:
+        raise _BoardMistake(path, f"{'.'.join(path)}: too much within each other") from None
+    except _MISTAKES as error:
         raise _BoardMistake(path, f"{'.'.join(path)}: {str(error).splitlines()[0]}") from None
 
 

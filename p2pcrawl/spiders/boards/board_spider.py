@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, ClassVar
 
-from p2pcrawl.model.crawl.domains import sites_of
+from p2pcrawl.model.crawl.domains import read_domains, sites_of
 from p2pcrawl.model.crawl.request import Kind, Request
 from p2pcrawl.model.page_type import PageType
 from p2pcrawl.spiders.boards.board import Board, LinkChoice
@@ -33,7 +33,7 @@ class BoardSpider(Spider):
     def __init__(self, name: str | None = None, **arguments: Any) -> None:
         super().__init__(name, **arguments)
         board = self.board
-        self.allowed_domains = list(board.domains) or sites_of(board.entries)
+        self.allowed_domains = read_domains(board.domains)[0] or sites_of(board.entries)
         self.jumps = Jumps(board.jumps)
         self._fields = {key: as_field(field) for key, field in board.fields.items()}
         self._extract = extract_named(board.extract)

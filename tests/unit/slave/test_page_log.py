@@ -36,6 +36,14 @@ def test_start_url_of_megabytes_is_no_line_of_megabytes(caplog: pytest.LogCaptur
     assert len(caplog.text) < 3_000
 
 
+def test_failure_with_a_traceback_is_told_by_what_was_raised(caplog: pytest.LogCaptureFixture) -> None:
+    detail = 'Traceback (most recent call last):\n  File "a.py", line 1, in b\np.TooSlow: more than 1 s\n'
+
+    PageLog("plain").ended("http://a.example/", Outcome(Phase.FAILED, Failure.TOO_SLOW, detail), 1)
+
+    assert caplog.messages == ["http://a.example/ failed: too-slow (p.TooSlow: more than 1 s)"]
+
+
 async def test_redirects_are_told_with_both_ends(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
 

@@ -75,6 +75,13 @@ def test_without_a_budget_a_bounded_number_of_visits_is_open_at_a_host() -> None
     assert len(times) == AHEAD
 
 
+def test_without_a_budget_what_is_due_at_one_look_begins_at_it() -> None:
+    budget = HostBudget()
+
+    assert [budget.begin(HOST, 0.0) for _ in range(AHEAD)] == [0.0] * AHEAD
+    assert budget.begin(HOST, 0.0) > 0.0
+
+
 def test_hosts_do_not_wait_for_each_other() -> None:
     budget = HostBudget()
 

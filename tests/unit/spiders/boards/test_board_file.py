@@ -10,7 +10,7 @@ from p2pcrawl.model.crawl.job import SpiderRef
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.peer.answers.submission import Submission, submission_of
-from p2pcrawl.spiders.boards.board_file import board_settings, read_board
+from p2pcrawl.spiders.boards.board_file import board_settings, load_board, read_board
 from p2pcrawl.spiders.loading.chosen import merged_settings
 from p2pcrawl.spiders.loading.load import load_spider, parse_target, reference_of
 
@@ -88,6 +88,20 @@ def test_delay_of_nothing_is_said() -> None:
         ('entries = ["https://a.example/"]\njumps = ["a b"]', "line 2: jumps: 'a b' is no jump link"),
         ('entries = ["https://a.example/"]\n[settings]\nDEPTH_LIMT = 3', "line 3: settings.*DEPTH_LIMIT"),
         ('entries = ["https://a.example/"]\n[settings]\nDEPTH_LIMIT = "x"', "line 3: settings.*DEPTH_LIMIT"),
+        ('entries = ["https://a.example/"]\n[fields]\na = "h1::foo"', "line 3: fields.a.css: The pseudo-element ::foo is"),
+        ('entries = ["https://a.example/"]\n[follow]\ncss = ["a:foo"]', "line 3: follow.css: The pseudo-class :foo is un"),
+        ('entries = ["https://a.example/"]\n[fields]\na = "//a\\u0000"', "line 3: fields.a.xpath: "),
+        ('entries = ["https://a.example/"]\n[fields]\na = "//x:a"', "line 3: fields.a.xpath: .*namespace prefix"),
+        ('entries = ["https://a.example/"]\n[follow]\nxpath = ["foo(.)"]', "line 3: follow.xpath: .*function"),
+        ('entries = ["https://a.example/"]\n[follow]\nallow = ["a{99999999999999999999}"]', "line 3: .*is too large"),
+        (f'entries = ["https://a.example/"]\n[follow]\nallow = ["{"(" * 3000}"]', "line 3: .*too much within"),
+        (f"entries = {'[' * 5000}", "has too much within each other"),
+        (f"depth = {'9' * 5000}", "Exceeds the limit .4300 digits."),
+        ('entries = ["https://a.example/"]\nextract = "text"', "line 2: .*'text'; there are 'article', 'markdown'"),
+        ('entries = ["https://a.example/"]\n[revisit]\narticles = "x"', "line 3: .*'x'; there are 'adaptive'"),
+        ('entries = ["https://a.example/"]\n[fields]\na = {jmespath="a", of="x"}', "line 3: .*'x'; there are 'page', "),
+        ('entries = ["https://a.example/"]\ndomains = ["https://a.example/"]', "line 2: .*is no host; write a.example"),
+        ('entries = ["https://a.example/"]\ndomains = [""]', "line 2: domains: '' is no host"),
     ],
 )  # fmt: skip
 def test_mistake_is_told_with_its_line_and_what_was_meant(text: str, said: str) -> None:
@@ -98,6 +112,17 @@ def test_mistake_is_told_with_its_line_and_what_was_meant(text: str, said: str) 
 def test_missing_file_is_told_by_name() -> None:
     with pytest.raises(ConfigurationError, match=r"board none\.toml cannot be read: No such file"):
         parse_target("none.toml")
+
+
+def test_user_who_is_not_there_is_told() -> None:
+    with pytest.raises(ConfigurationError, match="cannot be read: Could not determine home directory"):
+        parse_target("~no-such-user-here/a.toml")
+
+
+def test_byte_order_mark_before_a_board_is_no_mistake(file: Path) -> None:
+    file.write_text("\ufeff" + BOARD, encoding="utf-8")
+
+    assert load_board(str(file)).depth == 3
 
 
 def test_board_is_a_spider_that_other_processes_find_by_its_file(file: Path) -> None:

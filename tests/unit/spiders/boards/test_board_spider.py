@@ -50,6 +50,13 @@ async def test_navigation_page_leads_to_articles_and_to_what_is_followed(tmp_pat
     assert items == []
 
 
+def test_domains_are_hosts_as_urls_have_them(tmp_path: Path) -> None:
+    spider = spider_of(tmp_path, 'domains = ["Press.example", "münchen.example"]\n')
+
+    assert spider.allowed_domains == ["press.example", "xn--mnchen-3ya.example"]
+    assert spider.taken_for("https://xn--mnchen-3ya.example/").by != "domain"
+
+
 async def test_jump_links_are_resolved_before_they_are_chosen(tmp_path: Path) -> None:
     spider = spider_of(tmp_path, 'jumps = ["out.example/go?u", "t.co"]\n[articles]\nallow = ["press.example/2026/"]')
 
