@@ -104,7 +104,7 @@ export class JobView {
       const [summary, examples] = li.firstChild.children;
       const [kind, rest] = summary.children;
       say(kind, e.kind);
-      say(rest, `${count(e.count)} on ${plural(e.hosts, 'host')}`);
+      say(rest, e.hosts ? `${count(e.count)} on ${plural(e.hosts, 'host')}` : count(e.count));
       keyed(examples, (e.examples ?? []).slice(0, 10), (x) => `${x.url} ${x.at}`, () => el('li', {}, el('time'), el('span'), el('q')), (row, x) => {
         const [time, url, detail] = row.children;
         say(time, at(x.at));

@@ -69,7 +69,8 @@ def errors_words(answer: dict[str, Any]) -> Iterator[str]:
         yield f"nothing of job {answer['job']} ({answer['name']}) has failed"
         return
     for kind in answer["errors"]:
-        yield f"{kind['kind']}: {counted(kind['count'], 'page')} of {counted(kind['hosts'], 'host')}"
+        hosts = f" of {counted(kind['hosts'], 'host')}" if kind["hosts"] else ""
+        yield f"{kind['kind']}: {counted(kind['count'], 'page')}{hosts}"
         for page in kind["examples"]:
             status = f", status {page['status']}" if page["status"] else ""
             others = f" ({page['of_host']:,} of {page['host']})" if page["of_host"] > 1 else ""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from p2pcrawl.frontier.database.schema import MappedErrors, open_for_reading
 from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.texts.imprint_url import is_imprint, without_imprint
 
 KINDS_MAX = 60
 """Kinds that are told; there are fewer, unless another master tells nonsense."""
@@ -29,11 +30,11 @@ class ErrorExample(NamedTuple):
     detail: str
     """What its last attempt said; empty at a master that got the record from another one."""
     of_host: int
-    """So many pages of its host failed in the same way."""
+    """So many pages of its host failed in the same way; 0: nobody has counted them."""
 
 
 class ErrorKind(NamedTuple):
-    """The pages that failed for one reason, and how many hosts they are of."""
+    """The pages that failed for one reason, and how many hosts they are of; 0: nobody has counted those."""
 
     kind: str
     pages: int
@@ -66,7 +67,7 @@ def errors_of(folder: Path, job: int, examples: int, only: str = "", phase: Phas
                     " AND a.number = r.attempts ORDER BY f.n DESC, r.host",
                     (job, kind, examples),
                 ).fetchall()
-                found.append(ErrorKind(kind, count, hosts, [ErrorExample(*row) for row in rows]))
+                found.append(_of_pages(ErrorKind(kind, count, hosts, [ErrorExample(*row) for row in rows])))
             return found
     finally:
         connection.close()
@@ -87,3 +88,11 @@ def statuses_of(folder: Path, job: int) -> dict[str, dict[int, int]]:
             return found
     finally:
         connection.close()
+
+
+def _of_pages(kind: ErrorKind) -> ErrorKind:
+    """Returns a kind with the pages that its imprints are of. An imprint lies with its text, at no host of its page."""
+    if not any(is_imprint(example.url) for example in kind.examples):
+        return kind
+    pages = [example._replace(url=without_imprint(example.url), of_host=0) for example in kind.examples]
+    return kind._replace(hosts=0, examples=pages)

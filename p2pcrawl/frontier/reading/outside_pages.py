@@ -14,6 +14,7 @@ from p2pcrawl.frontier.records.columns import PARENT
 from p2pcrawl.model.crawl.fingerprint import pack_halves
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.reason_choice import ReasonChoice
+from p2pcrawl.model.texts.imprint_url import without_imprint
 
 PAGES_MAX: Final = 500
 _DETAIL_MAX: Final = 500
@@ -124,7 +125,7 @@ def _page(row: sqlite3.Row) -> OutsidePage:
     return OutsidePage(
         f"{int(phase)} {row['host']} {row['id']} {row['reason']}",
         pack_halves(row["hi"], row["lo"]),
-        row["url"],
+        without_imprint(row["url"]),
         phase.name.lower(),
         row["reason"],
         row["status"],

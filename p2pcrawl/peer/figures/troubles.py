@@ -116,7 +116,8 @@ def merged_kinds(parts: Iterable[Sequence[FailedKind]], examples: int, *, hosts_
         known["examples"] += told["examples"]
     for kind in kinds.values():
         kind["examples"] = _of_most_hosts(kind["examples"])[:examples]
-        kind["hosts"] = max(kind["hosts"], len(kind["examples"]))
+        if kind["hosts"]:
+            kind["hosts"] = max(kind["hosts"], len(kind["examples"]))
     return sorted(kinds.values(), key=lambda kind: (-kind["count"], kind["kind"]))
 
 

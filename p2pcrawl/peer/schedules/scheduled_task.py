@@ -48,7 +48,7 @@ class ScheduledTask:
         """The task in a few words."""
         if self.crawl is not None:
             return " ".join([self.crawl.name, *self.crawl.urls])[:WHY_CHARS_MAX]
-        return f"{len(self.urls):,} URL{'s' if len(self.urls) != 1 else ''} into {self.job}"
+        return f"{len(self.urls):,} URL{'s' if len(self.urls) != 1 else ''} into {self.job}"[:WHY_CHARS_MAX]
 
     def packed(self) -> bytes:
         """Returns it as it is kept, without passwords. Raises ConfigurationError for one that is too long."""

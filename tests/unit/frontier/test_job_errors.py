@@ -12,6 +12,7 @@ from p2pcrawl.frontier.reading.job_errors import errors_of
 from p2pcrawl.frontier.reading.last_items import last_items
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.texts.imprint_url import imprint_url
 from tests.unit.frontier.batches import batch_of, end, grant, link, store_with_job
 
 
@@ -56,6 +57,15 @@ def test_one_kind_can_be_asked_for_and_examples_are_bounded(store: Store) -> Non
     (found,) = errors_of(store.folder, 1, 2, "dns")
 
     assert (found.kind, found.pages, found.hosts, len(found.examples)) == ("dns", 9, 9, 2)
+
+
+def test_texts_that_failed_are_told_as_the_pages_that_said_them(store: Store) -> None:
+    crawl(store, {imprint_url("http://a.example/7", 0, 0): "lost"})
+
+    (found,) = errors_of(store.folder, 1, 3)
+
+    assert (found.pages, found.hosts) == (1, 0)
+    assert [(page.url, page.of_host) for page in found.examples] == [("http://a.example/7", 0)]
 
 
 def test_page_that_is_visited_again_has_not_failed(store: Store) -> None:

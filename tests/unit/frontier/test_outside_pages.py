@@ -17,6 +17,7 @@ from p2pcrawl.frontier.reading.outside_pages import outside_after, outside_pages
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.model.crawl.record import Order, Phase
 from p2pcrawl.model.reason_choice import EVERY_REASON, ReasonChoice, reasons_named
+from p2pcrawl.model.texts.imprint_url import imprint_url
 from tests.unit.frontier.batches import batch_of, end, grant, link, store_with_job
 
 ENDS = {"done": (Phase.DONE, ""), "gone": (Phase.FAILED, "http-4xx"), "robots": (Phase.DROPPED, "robots")}
@@ -49,6 +50,20 @@ def gathered(store: Store, choice: ReasonChoice) -> list[str]:
         found += [page.url for page in pages]
         after = pages[-1].place
     return found
+
+
+def test_text_that_was_met_before_is_told_as_the_page_that_said_it(store: Store) -> None:
+    batch, (text,) = batch_of(), store.commit(batch_of([link(imprint_url("http://a.example/7", 0, 0))])).fresh
+    grant(batch, text)
+    store.commit(batch)
+    batch = batch_of()
+    end(batch, text, Phase.DROPPED, reason="duplicate")
+    store.commit(batch)
+
+    (some,) = some_outside(store.folder, 1, Phase.DROPPED, EVERY_REASON, 3)
+
+    assert some.url == "http://a.example/7"
+    assert gathered(store, reasons_named("duplicate")) == ["http://a.example/7"]
 
 
 @pytest.mark.parametrize(("reason", "share"), [("", 2), ("http-4xx", 1), ("robots", 1), ("http-200", 0)])

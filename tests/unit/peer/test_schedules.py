@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from p2pcrawl.core.scheduling.schedule_order import run_number
+from p2pcrawl.model.cluster.schedule import WHY_CHARS_MAX
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError, NotNow, NotThere
@@ -216,3 +217,9 @@ def test_passwords_of_outputs_are_sealed_for_the_schedule_alone() -> None:
     assert opened.crawl is not None and [sink.secret for sink in opened.crawl.sinks] == ["pass"]
     with pytest.raises(ConfigurationError, match="cannot be read"):
         opened_task(task.packed(), sealed, seal, "other")
+
+
+def test_task_in_a_few_words_is_never_longer_than_other_masters_take() -> None:
+    task = ScheduledTask(None, "n" * 5_000, ("http://a.example/",))
+
+    assert task.summary.startswith("1 URL into nnn") and len(task.summary) == WHY_CHARS_MAX

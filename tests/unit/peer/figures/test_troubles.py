@@ -30,3 +30,11 @@ def test_host_whose_pages_are_at_several_masters_is_counted_once() -> None:
 
     assert (dns["count"], dns["hosts"]) == (8, 1)
     assert [(each["host"], each["of_host"]) for each in dns["examples"]] == [("a", 8)]
+
+
+def test_pages_whose_hosts_nobody_has_counted_are_of_none() -> None:
+    one, other = [kind("duplicate", 5, 0, page("a", 0))], [kind("duplicate", 3, 0, page("a", 0))]
+
+    (duplicate,) = merged_kinds([one, other], 3)
+
+    assert (duplicate["count"], duplicate["hosts"], len(duplicate["examples"])) == (8, 0, 1)
