@@ -12,6 +12,7 @@ from typing import Any, Final, get_args, get_origin
 import jmespath
 import msgspec
 from jmespath.exceptions import JMESPathError
+from jmespath.functions import Functions
 from parsel import Selector
 from parsel.csstranslator import HTMLTranslator
 
@@ -34,7 +35,7 @@ _steps = re.compile(r"\.([\w-]+)|\[\.\.\.\]|\[(\d+)\]").finditer
 _MISTAKES = (
     ConfigurationError, re.error, OverflowError, SyntaxError, RuntimeError, ValueError, JMESPathError
 )  # fmt: skip
-"""What patterns, selectors and queries that cannot be are refused with; pseudo-classes that nobody knows, RuntimeError."""
+"""What patterns, selectors and queries that cannot be are refused with; an unknown pseudo-class with RuntimeError."""
 
 
 class _BoardMistake(Exception):
@@ -183,7 +184,7 @@ def _check_field(path: list[str], field: BoardField) -> None:
     if field.xpath:
         _tried([*path, "xpath"], lambda: _EMPTY.xpath(field.xpath))
     if field.jmespath:
-        _tried([*path, "jmespath"], lambda: jmespath.compile(field.jmespath))
+        _tried([*path, "jmespath"], lambda: _check_query(jmespath.compile(field.jmespath).parsed))
     if field.re:
         _tried([*path, "re"], lambda: re.compile(field.re))
     for name in field.process:
@@ -191,6 +192,15 @@ def _check_field(path: list[str], field: BoardField) -> None:
             raise _BoardMistake([*path, "process"], _no_key(name, list(PROCESSORS), path).replace("key", "processor"))
     if field.many and field.join is not None:
         raise _BoardMistake(path, f"{'.'.join(path)}: join makes one text of all that is found, and many a list")
+
+
+def _check_query(node: Any) -> None:
+    """Raises ConfigurationError for a part of a query of JSON that calls a function that there is not."""
+    if node.get("type") == "function_expression" and node["value"] not in Functions.FUNCTION_TABLE:
+        raise ConfigurationError(f"there is no function {node['value']}()")
+    for child in node.get("children", ()):
+        if isinstance(child, dict):
+            _check_query(child)
 
 
 def _tried(path: Sequence[str], attempt: Any) -> None:
