@@ -66,7 +66,7 @@ def with_extract(extract: str | None, arguments: dict[str, str], targets: Iterab
 scrapy = click.option(
     "--scrapy", type=click.Path(exists=True, path_type=Path), metavar="PROJECT",
     help="Take spiders by their names from a Scrapy project, unchanged: its folder, or a spider's .py file. "
-    "They run in one slave; --slaves N takes more cores.",
+    "`crawl` runs them in one slave; its --slaves N takes more cores.",
 )  # fmt: skip
 slaves = click.option(
     "--slaves", type=click.IntRange(min=0), metavar="N",
