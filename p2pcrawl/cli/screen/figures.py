@@ -18,7 +18,7 @@ SEATS_PER_SECOND = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """One moment. Rates are in pages per second: of late, and since this run began."""
+    """One moment. Rates are in pages per second, each visit counted: of late, and since this run began."""
 
     seconds: float
     pages: int
@@ -41,6 +41,8 @@ class Figures:
     sinks: list[SinkState] = field(default_factory=list)
     over: bool = False
     """Nothing is left but to deliver."""
+    again: int = 0
+    """Visits of known pages that are over."""
 
 
 class Meter:
@@ -49,7 +51,7 @@ class Meter:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._begun = time.monotonic()
-        self._before = self._counts()["pages"]
+        self._before = visits_made(self._counts())
         self._recent: deque[tuple[float, int]] = deque([(self._begun, self._before)])
         self._hosts: list[HostState] = []
         self._hosts_due = 0.0
@@ -57,13 +59,14 @@ class Meter:
     def read(self) -> Figures:
         now = time.monotonic()
         counts, jobs = self._counts(), self._crawler.jobs
+        pages = visits_made(counts)
         leased = sum(job.leased for job in jobs)
         seconds = now - self._begun
         return Figures(
             seconds=seconds,
             pages=counts["pages"],
-            recent=self._rate(now, counts["pages"]),
-            mean=(counts["pages"] - self._before) / seconds if seconds > 0 else 0.0,
+            recent=self._rate(now, pages),
+            mean=max(0, pages - self._before) / seconds if seconds > 0 else 0.0,
             queued=counts["queued"] - leased,
             leased=leased,
             redirects=counts["redirects"],
@@ -77,6 +80,7 @@ class Meter:
             unanswering=self._crawler.master.workbench.lines.doubted,
             sinks=[state for job in jobs for state in self._crawler.master.outputs.states(job)],
             over=self._crawler.finished,
+            again=counts["revisits"],
         )
 
     def _counts(self) -> Counter[str]:
@@ -90,7 +94,7 @@ class Meter:
         while len(self._recent) > 2 and self._recent[1][0] <= now - RECENT_S:
             self._recent.popleft()
         since, before = self._recent[0]
-        return (pages - before) / (now - since) if now > since else 0.0
+        return max(0, pages - before) / (now - since) if now > since else 0.0
 
     def _busiest(self, now: float) -> list[HostState]:
         if now >= self._hosts_due:
@@ -98,6 +102,13 @@ class Meter:
             self._hosts = busiest(bench.seats.values(), HOSTS_SHOWN, self._crawler.master.now)
             self._hosts_due = now + len(bench.seats) / SEATS_PER_SECOND
         return self._hosts
+
+
+def visits_made(counts: Counter[str]) -> int:
+    """Counts pages that are done, and visits of them that are over. A visit takes its page from those that are done
+    until it is over, so of late there may be fewer.
+    """
+    return counts["pages"] + counts["revisits"]
 
 
 def _by_reason(counts: Counter[str], group: str) -> dict[str, int]:

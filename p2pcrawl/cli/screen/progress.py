@@ -77,6 +77,7 @@ def progress_line(f: Figures) -> str:
     parts = [
         f"{f.seconds:.0f} s",
         f"{counted(f.pages, 'page')} ({f.recent:,.1f}/s, mean {f.mean:,.1f}/s)",
+        *([f"visited again {f.again:,}"] if f.again else []),
         f"queued {f.queued:,}",
         f"leased {f.leased:,}",
         f"redirects {f.redirects:,}",
@@ -109,8 +110,8 @@ def table(title: str, f: Figures, draining: bool) -> Any:
         f" (mean {f.mean:,.0f})",
     )
     counts = Text.assemble(
-        f"queued {f.queued:,}   leased {f.leased:,}   redirects {f.redirects:,}"
-        f"   items {f.items:,}   retries {f.retries:,}"
+        f"{f'visited again {f.again:,}   ' if f.again else ''}queued {f.queued:,}   leased {f.leased:,}"
+        f"   redirects {f.redirects:,}   items {f.items:,}   retries {f.retries:,}"
     )
     failed = Text(
         "   ".join([f"failed {_reasons(f.failed)}", f"dropped {_reasons(f.dropped)}", *_trying(f)]),

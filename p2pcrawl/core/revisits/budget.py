@@ -53,7 +53,7 @@ class HostBudget:
 
     @property
     def distance_s(self) -> float:
-        """Returns the least time between the beginnings of two visits, or, without a budget, of two that are put off."""
+        """Returns the least time between two beginnings, or, without a budget, between two that are put off."""
         if not self.per_hour:
             return self.spacing_s
         return HOUR_S / max(0.5, self.per_hour - self.ahead)

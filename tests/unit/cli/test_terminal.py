@@ -7,16 +7,18 @@ import json
 import os
 import pty
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import click
 import pytest
 
 from p2pcrawl import cli
 from p2pcrawl.cli import verbs, why
-from p2pcrawl.cli.screen.figures import Figures
+from p2pcrawl.cli.screen.figures import Figures, Meter
 from p2pcrawl.cli.screen.progress import progress_line, table
 from p2pcrawl.cli.screen.relay import Relay
 from p2pcrawl.cli.screen.terminal import Guarded, Terminal
@@ -201,6 +203,29 @@ def test_guarded_stream_is_the_stream_otherwise() -> None:
     assert guarded.encoding == "utf-8"
     assert guarded.write("\x1b") == 1
     assert data.getvalue() == b"\\u001b"
+
+
+def test_line_tells_visits_of_known_pages() -> None:
+    new = Figures(1.0, 1, 1.0, 1.0, 0, 0, 0, {}, {}, 0, 0, [], [])
+    known = Figures(1.0, 1, 1.0, 1.0, 0, 0, 0, {}, {}, 0, 0, [], [], again=1234)
+
+    assert "again" not in progress_line(new)
+    assert "1 page (1.0/s, mean 1.0/s)  visited again 1,234  queued 0" in progress_line(known)
+
+
+def test_visits_count_for_the_rate_which_is_never_below_nothing() -> None:
+    job = SimpleNamespace(counts=Counter(pages=10), leased=0)
+    master = SimpleNamespace(
+        sessions={}, now=0.0, workbench=SimpleNamespace(seats={}, lines=SimpleNamespace(doubted=0)),
+        outputs=SimpleNamespace(states=lambda _: []),
+    )  # fmt: skip
+    meter = Meter(cast(Any, SimpleNamespace(jobs=[job], finished=False, master=master)))
+
+    job.counts.update(pages=-4)
+    assert meter.read().recent == meter.read().mean == 0.0
+
+    job.counts.update(pages=4, revisits=4)
+    assert meter.read().recent > 0.0 and meter.read().mean > 0.0 and meter.read().again == 4
 
 
 def test_line_tells_what_goes_on_while_hosts_do_not_answer() -> None:
