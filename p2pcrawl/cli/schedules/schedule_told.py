@@ -17,7 +17,7 @@ from p2pcrawl.client.remote_schedule import schedule_path
 from p2pcrawl.master.neighbours.absences import moment_told
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.printable import on_one_line
-from p2pcrawl.peer.answers.submission import local_refusal, submission_of
+from p2pcrawl.peer.answers.submission import submission_of
 from p2pcrawl.spiders.page.typed_urls import checked_url
 from p2pcrawl.stores.address import scheme_of
 from p2pcrawl.stores.kinds import read_sink
@@ -43,7 +43,10 @@ def scheduled_crawl(
 ) -> dict[str, Any]:
     """Makes the crawl of a schedule. Raises ConfigurationError for one that cannot work."""
     if files := [output for output in outputs if not scheme_of(output)]:
-        raise ConfigurationError(local_refusal(files[0]))
+        raise ConfigurationError(
+            f"{files[0]} is a file, and the masters of a cluster write into no file: fetch the items of a run with "
+            f"`p2pcrawl results NAME -o {files[0]}`"
+        )
     chosen, base = chosen_crawl(target, scrapy)
     sinks = [read_sink(output) for output in outputs]
     return {"crawl": submission_of(chosen, base, dict(settings), arguments, sinks).plain()}

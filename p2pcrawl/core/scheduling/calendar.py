@@ -26,6 +26,9 @@ _SHORTHANDS: Final = {
     "@yearly": "0 0 1 1 *",
 }
 
+_OF_MACHINES: Final = ("localtime", "posixrules")
+"""Zones that are another one on each machine: masters would not agree on the moments."""
+
 _AGAIN_MAX: Final = 60 * 60
 """Moments in the hour that comes twice, at most."""
 
@@ -81,7 +84,7 @@ class Calendar:
 
 def _zone(name: str) -> ZoneInfo:
     try:
-        if not name or len(name) > ZONE_CHARS_MAX:
+        if not name or len(name) > ZONE_CHARS_MAX or name in _OF_MACHINES:
             raise ValueError
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

@@ -121,11 +121,11 @@ def _chosen(choice: ReasonChoice) -> str:
 
 
 def _page(row: sqlite3.Row) -> OutsidePage:
-    phase = Phase(row["phase"])
+    phase, url = Phase(row["phase"]), without_imprint(row["url"])
     return OutsidePage(
         f"{int(phase)} {row['host']} {row['id']} {row['reason']}",
         pack_halves(row["hi"], row["lo"]),
-        without_imprint(row["url"]),
+        url,
         phase.name.lower(),
         row["reason"],
         row["status"],
@@ -133,7 +133,8 @@ def _page(row: sqlite3.Row) -> OutsidePage:
         row["attempts"],
         row["losses"],
         row["visit"],
-        row["page"] if row["page"].startswith("http") else "",
+        # A text was found on its page; where the link to that was is a matter of another record.
+        row["page"] if row["page"].startswith("http") and url == row["url"] else "",
         row["detail"][:_DETAIL_MAX],
     )
 

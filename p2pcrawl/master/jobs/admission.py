@@ -76,7 +76,7 @@ class Admission:
         self._stored = stored
         self._check_spec = check_spec
         self._mirroring = asyncio.Lock()
-        """Several masters may tell of one job at the same time."""
+        """Several masters may tell of one job at the same time, or begin one run of a schedule."""
 
     # -- of this data folder ------------------------------------------------------------------
 
@@ -136,8 +136,15 @@ class Admission:
     # -- of the cluster -----------------------------------------------------------------------
 
     async def add(self, spec: JobSpec, control: Control | None = None) -> Job:
-        """Adds a job of the cluster, durable here when this returns; its start is somebody's record."""
-        job = job_of(with_code(self._recorder.folder, spec), control or Control())
+        """Adds a job of the cluster, durable here when this returns; its start is somebody's record. One that another
+        master has told of meanwhile is there already, and is returned.
+        """
+        async with self._mirroring:
+            known = self._jobs.get(spec.id)
+            return known if known is not None else await self._add(spec, control or Control())
+
+    async def _add(self, spec: JobSpec, control: Control) -> Job:
+        job = job_of(with_code(self._recorder.folder, spec), control)
         # With its state: one that died in between would come back with a job that runs, under the version of another.
         state = job.state, job.reason
         await self._recorder.run(Store.add_job, spec.id, spec.name, pack_job(job), None, Batch(), *state)
@@ -156,7 +163,7 @@ class Admission:
         if begins and control.state in (RUNNING, PAUSED) and self._check_spec and (refusal := self._check_spec(spec)):
             return refusal
         if job is None:
-            await self.add(spec, control)
+            await self._add(spec, control)
             return ""
         await self.learn_opened({job.id: spec.opened})
         await self.tune(job, spec.tuned)

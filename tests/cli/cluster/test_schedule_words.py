@@ -71,7 +71,7 @@ def test_urls_are_typed_or_lie_in_files(tmp_path: Path) -> None:
         (["news", "* * * * *", "http://a.example/", "--inject", "x"], "either a TARGET to submit, or --inject JOB"),
         (["news", "* * * * *", "--inject", "x"], "go together"),
         (["news", "* * * * *", "--inject", "x", "--urls", "http://a.example/", "-s", "DEPTH_LIMIT=1"], "that job's"),
-        (["news", "* * * * *", "http://a.example/", "-o", "a.csv"], "write into no file"),
+        (["news", "* * * * *", "http://a.example/", "-o", "a.csv"], "with `p2pcrawl results NAME"),
         (["news", "* * * * *", "http://a.example/", "--overlap", "both"], "'both' is not one of"),
         (["news"], "Missing argument 'CRON'"),
     ],

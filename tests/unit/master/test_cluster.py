@@ -944,6 +944,19 @@ async def test_job_that_two_tell_of_at_once_is_noted_once(tmp_path: Path) -> Non
         assert 501 in houses[1].master.jobs
 
 
+async def test_job_that_is_begun_here_while_another_master_tells_of_it_is_noted_once(tmp_path: Path) -> None:
+    async with town_of(tmp_path, "1", "2", answer=Web()) as (_town, houses):
+        job = await submit(houses[0], JobId(500))
+        admission, other = houses[1].master.admission, replace(job.spec, id=JobId(501))
+
+        begun, told, again = await asyncio.gather(
+            admission.add(other), admission.mirror(other, Control()), admission.add(other)
+        )
+
+        assert told == ""
+        assert begun is again is houses[1].master.jobs[501]
+
+
 def _granted(house: FakeMaster) -> int:
     return sum(session.granted for session in house.master.sessions.values())
 

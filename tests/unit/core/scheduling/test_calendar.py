@@ -102,6 +102,7 @@ def test_last_moment_is_the_last_of_those_between(cron: str, zone: str, begin: d
         ("* * * * *", "Europe/Atlantis", "no time zone 'Europe/Atlantis'"),
         ("* * * * *", "../../etc/passwd", "no time zone"),
         ("* * * * *", "", "no time zone"),
+        ("* * * * *", "localtime", "no time zone"),
     ],
 )
 def test_what_is_no_calendar_is_refused_in_one_line(cron: str, zone: str, said: str) -> None:
