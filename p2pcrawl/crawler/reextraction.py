@@ -123,7 +123,9 @@ class Reextraction(Crawler):
         self._told = told
         self._given_up = False
         self.counted: Counter[str] = Counter()
-        """Pages that are left out, by why: ``not-stored``, ``unknown``, ``no-page``, ``unfinished-files``."""
+        """Pages that are left out, by why: ``not-stored``, ``unknown``, ``no-page``; and files: ``unfinished-files``,
+        ``damaged-files``.
+        """
         self.differences: Differences | None = None
         """What the comparison has shown, when it is over."""
 
@@ -143,6 +145,8 @@ class Reextraction(Crawler):
 
     async def _open_job(self, master: Master, plan: CrawlPlan, outputs: StartOutputs) -> Job:
         folder = Path(self.works_in)
+        if master.jobs and not (folder / INDEX).exists():
+            raise ConfigurationError(f"{folder} is kept of something else than a reextract: name another --data folder")
         try:
             index = await asyncio.to_thread(self._read, folder / INDEX)
         except asyncio.CancelledError:
@@ -175,6 +179,9 @@ class Reextraction(Crawler):
                     mend(folder)
                 unfinished = index.read(self.pages.folders, self._file_told)
                 index.note("unfinished-files", str(len(unfinished)))
+                index.note("damaged-files", str(len(index.damaged())))
+                for path, place in index.damaged():
+                    self._told(f"{path} is damaged: nothing was read from byte {place:,} on")
         except BaseException:
             index.close()
             raise
@@ -201,7 +208,7 @@ class Reextraction(Crawler):
         for name in _LEFT_OUT:
             index.note(name, str(self.counted[name] or index.noted(name) or 0))
         index.note(_FILLED, "yes")
-        self.counted.update({"unfinished-files": int(index.noted("unfinished-files") or 0)})
+        self.counted.update({name: int(index.noted(name) or 0) for name in _OF_FILES})
         master.ground.loading.sweep_all()
 
     def _links(self, index: PageIndex) -> Iterator[list[Link]]:
@@ -234,7 +241,8 @@ class Reextraction(Crawler):
         return certificates
 
 
-_LEFT_OUT: Final = ("not-stored", "unknown", "no-page", "unfinished-files")
+_OF_FILES: Final = ("unfinished-files", "damaged-files")
+_LEFT_OUT: Final = ("not-stored", "unknown", "no-page", *_OF_FILES)
 
 
 def _is_page(page: IndexedPage) -> bool:
@@ -255,6 +263,7 @@ def told_counts(counted: Mapping[str, int]) -> Iterable[str]:
         "not-stored": "pages of the crawl have no raw page here, and were not read",
         "unknown": "stored answers belong to no page that this job's callbacks got (robots.txt, redirects, other jobs)",
         "no-page": "stored answers were not read: robots.txt, and what has another status than 200 to 299",
+        "damaged-files": "files are damaged: what stands behind the first record that is not whole was not read",
         "unfinished-files": "files are still being written, and were left alone",
     }
     return (f"{counted[name]:,} {text}" for name, text in words.items() if counted.get(name))

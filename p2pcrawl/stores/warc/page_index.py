@@ -26,6 +26,7 @@ CREATE TABLE IF NOT EXISTS page (
     status INTEGER NOT NULL, file INTEGER NOT NULL, place INTEGER NOT NULL, refers TEXT NOT NULL,
     digest TEXT NOT NULL, truncated TEXT NOT NULL, used INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS damage (file INTEGER PRIMARY KEY, place INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 _COLUMNS: Final = "key, url, method, body, date, status, file, place, refers, digest, truncated"
@@ -98,7 +99,8 @@ class PageIndex:
                 " RETURNING number",
                 (str(path), path.stat().st_size),
             ).fetchone()
-            for answer in stored_answers(path):
+            self._db.execute("DELETE FROM damage WHERE file = ?", (number,))
+            for answer in stored_answers(path, lambda place: self._note_damage(number, place)):
                 self._take(answer, number)
             self._db.execute("COMMIT")
         except OSError as error:
@@ -106,6 +108,14 @@ class PageIndex:
         finally:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
+
+    def _note_damage(self, file: int, place: int) -> None:
+        self._db.execute("INSERT OR REPLACE INTO damage VALUES (?, ?)", (file, place))
+
+    def damaged(self) -> list[tuple[Path, int]]:
+        """Returns the files of which not all could be read, each with the place at which that ended."""
+        rows = self._db.execute("SELECT path, place FROM damage JOIN file ON number = damage.file ORDER BY path")
+        return [(Path(path), place) for path, place in rows.fetchall()]
 
     def _take(self, answer: WarcAnswer, file: int) -> None:
         if not answer.is_revisit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections.abc import Iterator
 from contextlib import closing
@@ -149,3 +150,31 @@ async def test_keys_that_somebody_knows_are_noted(index: PageIndex, tmp_path: Pa
 
     assert index.use([key, fingerprint("http://nowhere.example/")]) == {key}
     assert index.unused() == 1
+
+
+@pytest.mark.parametrize("damage", ["cut", "overwritten", "empty member", "no gzip", "one member"])
+async def test_file_that_is_not_whole_is_told_with_the_place_where_reading_ended(
+    damage: str, index: PageIndex, tmp_path: Path
+) -> None:
+    await kept(tmp_path / "raw", *(raw_page_of(n) for n in range(9)))
+    (path,) = (tmp_path / "raw").glob("*.warc.gz")
+    whole = path.read_bytes()
+    middle = len(whole) // 2
+    damaged = {
+        "cut": whole[:middle],
+        "overwritten": whole[:middle] + bytes(9) + whole[middle + 9 :],
+        "empty member": whole + b"\x1f\x8b",
+        "no gzip": b"WARC/1.1\r\n" * 99,
+        "one member": gzip.compress(gzip.decompress(whole)),
+    }
+    path.write_bytes(damaged[damage])
+
+    read(index, tmp_path / "raw")
+
+    ((told, place),) = index.damaged()
+    assert told == path.resolve() and place <= len(damaged[damage])
+    assert (index.count() == 9) == (damage == "empty member")
+    if len(damaged[damage]) != len(whole):
+        path.write_bytes(whole)
+        read(index, tmp_path / "raw")
+        assert index.damaged() == [] and index.count() == 9
