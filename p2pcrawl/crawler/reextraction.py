@@ -38,9 +38,8 @@ from p2pcrawl.slave.pages.travel import packed_request
 from p2pcrawl.slave.rereading import rereading
 from p2pcrawl.stores.feeds.start_outputs import StartOutputs
 from p2pcrawl.stores.warc.mending import mend
-from p2pcrawl.stores.warc.page_index import IndexedPage, PageIndex
+from p2pcrawl.stores.warc.page_index import INDEX, IndexedPage, PageIndex
 
-INDEX: Final = "stored.db"
 TELL_S: Final = 5.0
 """So often it is told how far the filling is."""
 SHARES: Final = 64
@@ -145,8 +144,6 @@ class Reextraction(Crawler):
 
     async def _open_job(self, master: Master, plan: CrawlPlan, outputs: StartOutputs) -> Job:
         folder = Path(self.works_in)
-        if master.jobs and not (folder / INDEX).exists():
-            raise ConfigurationError(f"{folder} is kept of something else than a reextract: name another --data folder")
         try:
             index = await asyncio.to_thread(self._read, folder / INDEX)
         except asyncio.CancelledError:

@@ -179,4 +179,15 @@ def test_folder_that_is_kept_of_a_crawl_is_not_taken_for_a_reextraction(
         *crawled["arguments"],
     )  # fmt: skip
 
-    assert result.returncode == 2 and "is kept of something else than a reextract" in result.stderr
+    assert result.returncode == 2 and "is kept of a crawl; use another --data folder" in result.stderr
+
+
+def test_crawl_does_not_go_on_with_what_is_kept_of_a_reextraction(
+    run: Run, crawled: dict[str, Any], tmp_path: Path
+) -> None:
+    folder = crawled["folder"]
+    run("reextract", folder / "pages.py", "--warc", folder / "raw", *crawled["arguments"], "--data", "again")
+
+    result = run("crawl", folder / "pages.py", *crawled["arguments"], "--data", "again")
+
+    assert result.returncode == 2 and "is kept of a re-extraction; use another --data folder" in result.stderr

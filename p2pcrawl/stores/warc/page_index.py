@@ -18,6 +18,9 @@ from p2pcrawl.private.folders import new_file
 from p2pcrawl.stores.warc.stored_answers import HEAD_END, WarcAnswer, read_record, stored_answers
 from p2pcrawl.stores.warc.warc_file import ENDING, OPEN
 
+INDEX: Final = "stored.db"
+"""The name of the file in the data folder of a re-extraction, and in no other."""
+
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS file (number INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, size INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS body (name TEXT PRIMARY KEY, file INTEGER NOT NULL, place INTEGER NOT NULL) WITHOUT ROWID;
