@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -121,6 +122,9 @@ class PageIndex:
         return [(Path(path), place) for path, place in rows.fetchall()]
 
     def _take(self, answer: WarcAnswer, file: int) -> None:
+        if answer.status == HTTPStatus.NOT_MODIFIED:
+            # The page of before is what it brought.
+            return
         if not answer.is_revisit:
             for name in filter(None, (answer.record, answer.digest)):
                 self._db.execute("INSERT OR IGNORE INTO body VALUES (?, ?, ?)", (name, file, answer.place))

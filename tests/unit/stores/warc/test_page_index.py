@@ -67,6 +67,17 @@ async def test_last_answer_counts_whichever_file_it_is_in(index: PageIndex, tmp_
     assert page is not None and page.body == b"late" and index.count() == 2
 
 
+async def test_visit_that_found_nothing_modified_leaves_the_page_of_before(index: PageIndex, tmp_path: Path) -> None:
+    head = b"HTTP/1.1 304 Not Modified\r\n\r\n"
+    page = raw_page_of(1, body=b"the page", began_at=1_000_000_000.0)
+    await kept(tmp_path / "raw", page, raw_page_of(1, status=304, head=head, body=b"", began_at=2_000_000_000.0))
+
+    read(index, tmp_path / "raw")
+
+    found = index.find(fingerprint(page.url), LIMIT)
+    assert found is not None and (found.status, found.body) == (200, b"the page")
+
+
 async def test_revisit_has_its_own_head_and_the_body_that_it_refers_to(index: PageIndex, tmp_path: Path) -> None:
     same = b"the same body on all of them" * 99
     head = b"HTTP/1.1 200 OK\r\nX-Mine: 2\r\n\r\n"
