@@ -45,16 +45,17 @@ def run_reextract(options: ReextractOptions) -> int:
     _check(options)
     pages = StoredPages(options.folders, options.crawls, options.job)
     sought = _sought(options, pages)
+    outputs = [read_sink(typed) for typed in options.appended]
+    outputs += [read_sink(typed, replace=True) for typed in options.replaced]
     if sought is not None:
-        sought.check()
+        sought.check(Path(spec.url) for spec in outputs if "://" not in spec.url and spec.url != STANDARD_OUTPUT)
     terminal = Terminal()
     again = Reextraction(
         options.target,
         pages,
         sought=sought,
         told=terminal.say,
-        outputs=[read_sink(typed) for typed in options.appended]
-        + [read_sink(typed, replace=True) for typed in options.replaced],
+        outputs=outputs,
         data=options.data,
         slaves=options.slaves,
         settings=options.settings,

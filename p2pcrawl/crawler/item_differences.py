@@ -12,9 +12,10 @@ Memory does not grow with the items: what is compared with is in a file of SQLit
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -41,6 +42,7 @@ CREATE TABLE new (number INTEGER PRIMARY KEY, key BLOB NOT NULL, line BLOB NOT N
 CREATE INDEX new_key ON new (key, number);
 """
 _PIECE: Final = 500
+_PRINT: Final = re.compile(r"[0-9a-f]{32}").fullmatch
 
 
 @dataclass(slots=True)
@@ -71,22 +73,37 @@ class DifferenceSought:
     keys: tuple[str, ...] = ()
     output: Path | None = None
 
-    def check(self) -> None:
-        """Raises ConfigurationError for a file that cannot be read, or written."""
+    def check(self, outputs: Iterable[Path] = ()) -> None:
+        """Raises ConfigurationError for a file that cannot be read, or written, and for one that is two things at once:
+        ``outputs`` are the files that get the items. What is in a file that is there stays until it is replaced.
+        """
+        written = [path.resolve() for path in outputs]
+        for path, what in ((self.file, "compared with"), (self.output, "given the differences")):
+            if path is not None and path.resolve() in written:
+                raise ConfigurationError(f"{path} is given the items: it cannot be {what}, too; name another file")
+        if self.file is not None and self.output is not None and self.file.resolve() == self.output.resolve():
+            raise ConfigurationError(f"{self.file} is compared with: name another file for the differences")
         try:
             if self.file is not None:
-                self.file.open("rb").close()
+                next(_read_lines(self.file), None)
             if self.output is not None:
-                self.output.open("wb").close()
+                self._check_output(self.output)
         except OSError as error:
             raise ConfigurationError(f"{error.filename}: {error.strerror}") from None
+
+    def _check_output(self, output: Path) -> None:
+        if output.exists() and not output.is_file():
+            raise ConfigurationError(f"{output} is no file that can be replaced: name another one for the differences")
+        draft = _draft_of(output)
+        draft.open("wb").close()
+        draft.unlink()
 
     def compare(self, folder: Path, job: int) -> Differences:
         """Compares with the items of a job in ``folder``, and writes the differences. Raises P2PCrawlError."""
         before = folder / _BEFORE
         before.unlink(missing_ok=True)
         new_file(before)
-        draft = self.output.with_name(f".{self.output.name}.draft") if self.output is not None else None
+        draft = _draft_of(self.output) if self.output is not None else None
         try:
             with closing(sqlite3.connect(before, isolation_level=None)) as db:
                 db.executescript(_TABLES)
@@ -118,6 +135,10 @@ class DifferenceSought:
             yield from (found for found in _read_lines(self.file) if not _is_page(found))
 
 
+def _draft_of(output: Path) -> Path:
+    return output.with_name(f".{output.name}.draft")
+
+
 def items_by_page(folder: Path, job: int) -> Iterator[PageItems]:
     """Yields the pages of a job that have items."""
     after = 0
@@ -147,6 +168,8 @@ class _Comparing:
             self._by_page = True
             self._db.execute("INSERT OR REPLACE INTO page VALUES (?, ?, ?)", (print_, url, b"\n".join(items)))
         for found in lines:
+            if self._by_page:
+                raise ConfigurationError("what is compared with has pages and single items: give a file of either")
             line = _ENCODE(found)
             row = (_digest(line), self._key_of(found), line)
             self._db.execute("INSERT INTO item (digest, key, line) VALUES (?, ?, ?)", row)
@@ -267,7 +290,11 @@ def _digest(line: bytes) -> bytes:
 
 
 def _is_page(found: Any) -> bool:
-    return isinstance(found, dict) and isinstance(found.get("page"), str) and isinstance(found.get("items"), list)
+    """Tells a page with its items from an item that has fields of these names."""
+    if not isinstance(found, dict) or not isinstance(found.get("items"), list):
+        return False
+    page = found.get("page")
+    return isinstance(page, str) and _PRINT(page) is not None
 
 
 def _read_lines(file: Path) -> Iterator[Any]:

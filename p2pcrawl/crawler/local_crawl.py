@@ -44,6 +44,7 @@ from p2pcrawl.stores.address import scheme_of
 from p2pcrawl.stores.feeds.start_outputs import StartOutputs, start_outputs
 from p2pcrawl.stores.kinds import read_sink
 from p2pcrawl.stores.warc.mending import mend
+from p2pcrawl.stores.warc.page_index import INDEX
 from p2pcrawl.stores.warc.place import SIZE_MAX, WarcPlace, chosen_place
 
 log = logging.getLogger(__name__)
@@ -277,6 +278,11 @@ class Crawler:
         return True
 
     def _check_folder(self, master: Master, folder: Path) -> None:
+        if master.jobs and self._follows == (folder / INDEX).exists():
+            # The records of the one are of no use to the other: their hosts are made up, so that nobody would wait
+            # between requests to the real ones.
+            kept = "re-extraction" if self._follows else "crawl"
+            raise ConfigurationError(f"the data folder {folder} is kept of a {kept}; use another --data folder")
         known = [(plan.ref, plan.arguments) for plan in self._plans]
         others = [j.spec for j in master.jobs.values() if (j.spec.spider, j.spec.arguments) not in known]
         if not others:

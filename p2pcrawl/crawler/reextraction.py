@@ -38,9 +38,8 @@ from p2pcrawl.slave.pages.travel import packed_request
 from p2pcrawl.slave.rereading import rereading
 from p2pcrawl.stores.feeds.start_outputs import StartOutputs
 from p2pcrawl.stores.warc.mending import mend
-from p2pcrawl.stores.warc.page_index import IndexedPage, PageIndex
+from p2pcrawl.stores.warc.page_index import INDEX, IndexedPage, PageIndex
 
-INDEX: Final = "stored.db"
 TELL_S: Final = 5.0
 """So often it is told how far the filling is."""
 SHARES: Final = 64
@@ -123,7 +122,9 @@ class Reextraction(Crawler):
         self._told = told
         self._given_up = False
         self.counted: Counter[str] = Counter()
-        """Pages that are left out, by why: ``not-stored``, ``unknown``, ``no-page``, ``unfinished-files``."""
+        """Pages that are left out, by why: ``not-stored``, ``unknown``, ``no-page``; and files: ``unfinished-files``,
+        ``damaged-files``.
+        """
         self.differences: Differences | None = None
         """What the comparison has shown, when it is over."""
 
@@ -175,6 +176,9 @@ class Reextraction(Crawler):
                     mend(folder)
                 unfinished = index.read(self.pages.folders, self._file_told)
                 index.note("unfinished-files", str(len(unfinished)))
+                index.note("damaged-files", str(len(index.damaged())))
+                for path, place in index.damaged():
+                    self._told(f"{path} is damaged: nothing was read from byte {place:,} on")
         except BaseException:
             index.close()
             raise
@@ -201,7 +205,7 @@ class Reextraction(Crawler):
         for name in _LEFT_OUT:
             index.note(name, str(self.counted[name] or index.noted(name) or 0))
         index.note(_FILLED, "yes")
-        self.counted.update({"unfinished-files": int(index.noted("unfinished-files") or 0)})
+        self.counted.update({name: int(index.noted(name) or 0) for name in _OF_FILES})
         master.ground.loading.sweep_all()
 
     def _links(self, index: PageIndex) -> Iterator[list[Link]]:
@@ -234,7 +238,8 @@ class Reextraction(Crawler):
         return certificates
 
 
-_LEFT_OUT: Final = ("not-stored", "unknown", "no-page", "unfinished-files")
+_OF_FILES: Final = ("unfinished-files", "damaged-files")
+_LEFT_OUT: Final = ("not-stored", "unknown", "no-page", *_OF_FILES)
 
 
 def _is_page(page: IndexedPage) -> bool:
@@ -255,6 +260,7 @@ def told_counts(counted: Mapping[str, int]) -> Iterable[str]:
         "not-stored": "pages of the crawl have no raw page here, and were not read",
         "unknown": "stored answers belong to no page that this job's callbacks got (robots.txt, redirects, other jobs)",
         "no-page": "stored answers were not read: robots.txt, and what has another status than 200 to 299",
+        "damaged-files": "files are damaged: what stands behind the first record that is not whole was not read",
         "unfinished-files": "files are still being written, and were left alone",
     }
     return (f"{counted[name]:,} {text}" for name, text in words.items() if counted.get(name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -26,6 +27,8 @@ _TRUNCATED: Final = {
     "disconnect": Failure.LOST_CONNECTION,
 }
 
+_chunk: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r\n").match
+
 
 class StoredFetcher:
     """Answers requests with what is stored, the last answer to each."""
@@ -47,8 +50,8 @@ class StoredFetcher:
             kind = _TRUNCATED.get(page.truncated, Failure.LOST_CONNECTION)
             raise FetchError(kind, f"only the beginning of it is stored ({page.truncated})")
         protocol, headers = _head_of(page.head)
+        body = _without_chunks(page.body) if "chunked" in headers.get("Transfer-Encoding", "").lower() else page.body
         encoding = ",".join(headers.popall("Content-Encoding", ()))
-        body = page.body
         if encoding:
             body = inflate(body, encoding, self._limit) if cut is None else inflate_prefix(body, encoding, cut)
         cookies = tuple(headers.getall("Set-Cookie", ()))
@@ -71,6 +74,21 @@ async def rereading(path: Path) -> AsyncIterator[OpenFetcher]:
         yield opened
     finally:
         index.close()
+
+
+def _without_chunks(body: bytes) -> bytes:
+    """Returns a body without the framing of chunks, which others keep and we do not; as it is where it has none."""
+    parts: list[bytes] = []
+    place = 0
+    while (chunk := _chunk(body, place)) is not None:
+        size = int(chunk[1], 16)
+        place = chunk.end() + size + 2
+        if not size:
+            return b"".join(parts)
+        if body[place - 2 : place] != b"\r\n":
+            break
+        parts.append(body[chunk.end() : place - 2])
+    return body
 
 
 def _head_of(head: bytes) -> tuple[str, CIMultiDict[str]]:

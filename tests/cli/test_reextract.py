@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -148,3 +149,45 @@ def test_mistake_is_one_line_and_2(run: Run, tmp_path: Path, arguments: list[str
 
     assert result.returncode == 2 and said in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_damaged_file_is_told_and_what_stands_before_the_damage_is_read(
+    run: Run, crawled: dict[str, Any], tmp_path: Path
+) -> None:
+    folder, damaged = crawled["folder"], tmp_path / "raw"
+    shutil.copytree(folder / "raw", damaged)
+    largest = max(damaged.glob("*.warc.gz"), key=lambda path: path.stat().st_size)
+    os.truncate(largest, largest.stat().st_size // 2)
+
+    result = run(
+        "reextract", folder / "pages.py", "--warc", damaged, *crawled["arguments"], "-O", "new.jsonl", "--json"
+    )
+
+    assert json.loads(result.stdout)["left_out"]["damaged-files"] == 1
+    assert f"{largest} is damaged: nothing was read from byte" in result.stderr
+    assert "1 files are damaged" in result.stderr and items(tmp_path / "new.jsonl")
+
+
+def test_folder_that_is_kept_of_a_crawl_is_not_taken_for_a_reextraction(
+    run: Run, crawled: dict[str, Any], tmp_path: Path
+) -> None:
+    folder = crawled["folder"]
+    shutil.copytree(folder / "run1", tmp_path / "copy")
+
+    result = run(
+        "reextract", folder / "pages.py", "--warc", folder / "raw", "--of", folder / "run1", "--data", "copy",
+        *crawled["arguments"],
+    )  # fmt: skip
+
+    assert result.returncode == 2 and "is kept of a crawl; use another --data folder" in result.stderr
+
+
+def test_crawl_does_not_go_on_with_what_is_kept_of_a_reextraction(
+    run: Run, crawled: dict[str, Any], tmp_path: Path
+) -> None:
+    folder = crawled["folder"]
+    run("reextract", folder / "pages.py", "--warc", folder / "raw", *crawled["arguments"], "--data", "again")
+
+    result = run("crawl", folder / "pages.py", *crawled["arguments"], "--data", "again")
+
+    assert result.returncode == 2 and "is kept of a re-extraction; use another --data folder" in result.stderr

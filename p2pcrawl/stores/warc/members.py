@@ -16,11 +16,12 @@ _HEAD_MAX: Final = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class FoundRecord:
-    """A whole record: where it is, and as much of it as is looked at."""
+    """A whole record: where it is, as much of it as is looked at, and how long it is unpacked."""
 
     offset: int
     length: int
     head: bytes
+    unpacked: int
 
 
 def record_fields(head: bytes) -> tuple[dict[str, str], bytes]:
@@ -44,7 +45,7 @@ def whole_records(file: io.FileIO) -> Iterator[FoundRecord]:
     """Yields the whole gzip members from the beginning of a file; stops at the first that is not."""
     offset, rest = 0, b""
     while True:
-        unpacker, head, length = zlib.decompressobj(16 + zlib.MAX_WBITS), b"", 0
+        unpacker, head, length, size = zlib.decompressobj(16 + zlib.MAX_WBITS), b"", 0, 0
         while not unpacker.eof:
             piece = rest or file.read(_PIECE)
             if not piece:
@@ -55,8 +56,8 @@ def whole_records(file: io.FileIO) -> Iterator[FoundRecord]:
             except zlib.error:
                 return
             rest = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
-            length += len(piece) - len(rest)
+            length, size = length + len(piece) - len(rest), size + len(unpacked)
             if len(head) < _HEAD_MAX:
                 head += unpacked[: _HEAD_MAX - len(head)]
-        yield FoundRecord(offset, length, head)
+        yield FoundRecord(offset, length, head, size)
         offset += length

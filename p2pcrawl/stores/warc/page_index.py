@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -18,6 +19,9 @@ from p2pcrawl.private.folders import new_file
 from p2pcrawl.stores.warc.stored_answers import HEAD_END, WarcAnswer, read_record, stored_answers
 from p2pcrawl.stores.warc.warc_file import ENDING, OPEN
 
+INDEX: Final = "stored.db"
+"""The name of the file in the data folder of a re-extraction, and in no other."""
+
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS file (number INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, size INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS body (name TEXT PRIMARY KEY, file INTEGER NOT NULL, place INTEGER NOT NULL) WITHOUT ROWID;
@@ -26,6 +30,7 @@ CREATE TABLE IF NOT EXISTS page (
     status INTEGER NOT NULL, file INTEGER NOT NULL, place INTEGER NOT NULL, refers TEXT NOT NULL,
     digest TEXT NOT NULL, truncated TEXT NOT NULL, used INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS damage (file INTEGER PRIMARY KEY, place INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 _COLUMNS: Final = "key, url, method, body, date, status, file, place, refers, digest, truncated"
@@ -98,7 +103,8 @@ class PageIndex:
                 " RETURNING number",
                 (str(path), path.stat().st_size),
             ).fetchone()
-            for answer in stored_answers(path):
+            self._db.execute("DELETE FROM damage WHERE file = ?", (number,))
+            for answer in stored_answers(path, lambda place: self._note_damage(number, place)):
                 self._take(answer, number)
             self._db.execute("COMMIT")
         except OSError as error:
@@ -107,7 +113,18 @@ class PageIndex:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
 
+    def _note_damage(self, file: int, place: int) -> None:
+        self._db.execute("INSERT OR REPLACE INTO damage VALUES (?, ?)", (file, place))
+
+    def damaged(self) -> list[tuple[Path, int]]:
+        """Returns the files of which not all could be read, each with the place at which that ended."""
+        rows = self._db.execute("SELECT path, place FROM damage JOIN file ON number = damage.file ORDER BY path")
+        return [(Path(path), place) for path, place in rows.fetchall()]
+
     def _take(self, answer: WarcAnswer, file: int) -> None:
+        if answer.status == HTTPStatus.NOT_MODIFIED:
+            # The page of before is what it brought.
+            return
         if not answer.is_revisit:
             for name in filter(None, (answer.record, answer.digest)):
                 self._db.execute("INSERT OR IGNORE INTO body VALUES (?, ?, ?)", (name, file, answer.place))

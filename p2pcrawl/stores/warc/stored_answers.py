@@ -5,14 +5,14 @@ from __future__ import annotations
 import io
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from p2pcrawl.model.errors import StorageError
-from p2pcrawl.stores.warc.members import head_fields, record_fields, whole_records
+from p2pcrawl.stores.warc.members import FoundRecord, head_fields, record_fields, whole_records
 
 _PIECE: Final = 1 << 16
 HEAD_END: Final = b"\r\n\r\n"
@@ -40,12 +40,19 @@ class WarcAnswer:
         return bool(self.refers)
 
 
-def stored_answers(path: Path) -> Iterator[WarcAnswer]:
-    """Yields the answers of a file, up to the first record that is not whole. Raises OSError."""
+def stored_answers(path: Path, stopped: Callable[[int], None] = lambda place: None) -> Iterator[WarcAnswer]:
+    """Yields the answers of a file, up to the first record that is not whole, or no gzip member of its own: ``stopped``
+    is given its place. Raises OSError.
+    """
     with io.FileIO(path) as file:
         waiting: WarcAnswer | None = None
+        end = 0
         for member in whole_records(file):
             fields, block = record_fields(member.head)
+            if _has_more(member, fields):
+                stopped(member.offset)
+                break
+            end = member.offset + member.length
             kind = fields.get("warc-type", "")
             if kind == "request" and waiting is not None and fields.get("warc-concurrent-to") == waiting.record:
                 yield _with_request(waiting, fields, block, path, member.offset)
@@ -54,8 +61,18 @@ def stored_answers(path: Path) -> Iterator[WarcAnswer]:
                 if waiting is not None:
                     yield waiting
                 waiting = _answer(fields, block, member.offset)
+        else:
+            if end < os.fstat(file.fileno()).st_size:
+                stopped(end)
         if waiting is not None:
             yield waiting
+
+
+def _has_more(member: FoundRecord, fields: dict[str, str]) -> bool:
+    """Tells whether there is more in a gzip member than one record."""
+    length = fields.get("content-length", "")
+    own, mark, _ = member.head.partition(HEAD_END)
+    return bool(mark) and length.isdigit() and member.unpacked > len(own) + 2 * len(HEAD_END) + int(length)
 
 
 def read_record(path: Path, place: int, limit: int) -> tuple[dict[str, str], bytes]:

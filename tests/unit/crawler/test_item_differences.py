@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -99,3 +100,60 @@ def test_file_that_is_no_json_is_refused_with_its_line(tmp_path: Path) -> None:
         DifferenceSought(file=tmp_path / "old.jsonl").compare(new, 1)
     with pytest.raises(ConfigurationError, match="No such file"):
         DifferenceSought(file=tmp_path / "none.jsonl").check()
+
+
+def test_file_of_differences_stays_as_it_was_until_all_are_known(tmp_path: Path) -> None:
+    output = tmp_path / "diff.jsonl"
+    output.write_text("earlier")
+
+    DifferenceSought(output=output).check()
+
+    assert output.read_text() == "earlier" and list(tmp_path.iterdir()) == [output]
+
+
+@pytest.mark.parametrize("twice", ["compared and differences", "compared and items", "differences and items"])
+def test_file_that_is_to_be_two_things_is_a_mistake_and_keeps_what_it_has(twice: str, tmp_path: Path) -> None:
+    one, other = tmp_path / "one.jsonl", tmp_path / "other.jsonl"
+    one.write_text('{"a": 1}\n')
+    sought = DifferenceSought(
+        file=one if "compared" in twice else None, output=one if "differences" in twice else other
+    )
+
+    with pytest.raises(ConfigurationError, match="name another file"):
+        sought.check([tmp_path / "sub" / ".." / "one.jsonl"] if "items" in twice else [])
+
+    assert one.read_text() == '{"a": 1}\n'
+
+
+def test_differences_are_not_put_in_the_place_of_a_device(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+
+    with pytest.raises(ConfigurationError, match="no file that can be replaced"):
+        DifferenceSought(output=tmp_path / "fifo").check()
+
+
+def test_file_that_is_no_file_of_lines_is_told_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "old.json").write_text('[\n{"a": 1}\n]\n')
+
+    with pytest.raises(ConfigurationError, match="line 1: it is no JSON"):
+        DifferenceSought(file=tmp_path / "old.json").check()
+
+
+@pytest.mark.parametrize("page", ["home", "12", "zz" * 16, ""])
+def test_items_with_fields_called_page_and_items_are_items(page: str, tmp_path: Path) -> None:
+    item = {"page": page, "items": [1]}
+    new = crawled(tmp_path / "new", {"1": [item], "2": [{"t": 1}]})
+    (tmp_path / "old.jsonl").write_text(json.dumps(item) + "\n")
+
+    found = DifferenceSought(file=tmp_path / "old.jsonl").compare(new, 1)
+
+    assert (found.same, found.added, found.removed, found.changed) == (1, 1, 0, 0)
+
+
+def test_file_with_pages_and_single_items_is_a_mistake(tmp_path: Path) -> None:
+    new = crawled(tmp_path / "new", {"1": [{"t": 1}]})
+    page = {"page": link("http://a.example/1").link.fingerprint.hex(), "items": [{"t": 1}]}
+    (tmp_path / "old.jsonl").write_text(json.dumps(page) + '\n{"t": 2}\n')
+
+    with pytest.raises(ConfigurationError, match="pages and single items"):
+        DifferenceSought(file=tmp_path / "old.jsonl").compare(new, 1)

@@ -82,3 +82,24 @@ def test_pages_that_are_only_read_lead_nowhere_and_what_they_ask_for_is_counted(
     harvest.add_redirect(Request("http://a.example/4"))
 
     assert harvest.take().links == [] and harvest.filtered == {Filter.NOT_FOLLOWED: 4}
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("stored", "body"),
+    [
+        (b"4\r\n<p>a\r\n2;x=y\r\nbc\r\n0\r\n\r\n", b"<p>abc"),
+        (b"0\r\n\r\n", b""),
+        (b"<p>abc", b"<p>abc"),
+        (b"4\r\n<p>a", b"4\r\n<p>a"),
+    ],
+)
+async def test_framing_of_chunks_that_others_keep_is_no_part_of_the_body(
+    stored: bytes, body: bytes, tmp_path: Path
+) -> None:
+    async with fetcher_of(tmp_path, head=CHUNKED, body=stored) as fetcher:
+        answer = await fetcher.fetch(Request(URL))
+
+    assert answer.body == body

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections.abc import Iterator
 from contextlib import closing
@@ -64,6 +65,17 @@ async def test_last_answer_counts_whichever_file_it_is_in(index: PageIndex, tmp_
 
     page = index.find(fingerprint(late.url), LIMIT)
     assert page is not None and page.body == b"late" and index.count() == 2
+
+
+async def test_visit_that_found_nothing_modified_leaves_the_page_of_before(index: PageIndex, tmp_path: Path) -> None:
+    head = b"HTTP/1.1 304 Not Modified\r\n\r\n"
+    page = raw_page_of(1, body=b"the page", began_at=1_000_000_000.0)
+    await kept(tmp_path / "raw", page, raw_page_of(1, status=304, head=head, body=b"", began_at=2_000_000_000.0))
+
+    read(index, tmp_path / "raw")
+
+    found = index.find(fingerprint(page.url), LIMIT)
+    assert found is not None and (found.status, found.body) == (200, b"the page")
 
 
 async def test_revisit_has_its_own_head_and_the_body_that_it_refers_to(index: PageIndex, tmp_path: Path) -> None:
@@ -149,3 +161,31 @@ async def test_keys_that_somebody_knows_are_noted(index: PageIndex, tmp_path: Pa
 
     assert index.use([key, fingerprint("http://nowhere.example/")]) == {key}
     assert index.unused() == 1
+
+
+@pytest.mark.parametrize("damage", ["cut", "overwritten", "empty member", "no gzip", "one member"])
+async def test_file_that_is_not_whole_is_told_with_the_place_where_reading_ended(
+    damage: str, index: PageIndex, tmp_path: Path
+) -> None:
+    await kept(tmp_path / "raw", *(raw_page_of(n) for n in range(9)))
+    (path,) = (tmp_path / "raw").glob("*.warc.gz")
+    whole = path.read_bytes()
+    middle = len(whole) // 2
+    damaged = {
+        "cut": whole[:middle],
+        "overwritten": whole[:middle] + bytes(9) + whole[middle + 9 :],
+        "empty member": whole + b"\x1f\x8b",
+        "no gzip": b"WARC/1.1\r\n" * 99,
+        "one member": gzip.compress(gzip.decompress(whole)),
+    }
+    path.write_bytes(damaged[damage])
+
+    read(index, tmp_path / "raw")
+
+    ((told, place),) = index.damaged()
+    assert told == path.resolve() and place <= len(damaged[damage])
+    assert (index.count() == 9) == (damage == "empty member")
+    if len(damaged[damage]) != len(whole):
+        path.write_bytes(whole)
+        read(index, tmp_path / "raw")
+        assert index.damaged() == [] and index.count() == 9
