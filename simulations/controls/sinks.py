@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import count
 
+from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.frontier.records.item_table import ItemTable
 from p2pcrawl.master.jobs.delivery import Delivery
 from p2pcrawl.model.crawl.sink_spec import SINKS_MAX
@@ -42,6 +43,13 @@ def _key_of_its_own(self: SinkPage, place: int, *, history: bool = False) -> str
     return f"{self.job}-{self.fingerprint}-{place}-{next(_numbers)}"
 
 
+# -- taken-for-first: what is fetched again out of reach of who knew it is brought unseen ---------
+
+
+def _misses_nothing(self: Ownership, bucket: int) -> bool:
+    return False
+
+
 CONTROLS = {
     "cursor-first": Control(
         "a sink is noted to have a batch before it has taken it",
@@ -60,5 +68,13 @@ CONTROLS = {
         "delivered",
         _SMALL,
         (swap(SinkPage.key, _key_of_its_own),),
+    ),
+    "taken-for-first": Control(
+        "pages of buckets that lack something are brought as if nobody could have brought them",
+        "delivered",
+        Options(
+            scenario="stores-away", seed=801, masters=4, replicas=1, pages=60, hosts=10, buckets=1, limit_s=LIMIT_S
+        ),
+        (swap(Ownership.misses, _misses_nothing),),
     ),
 }

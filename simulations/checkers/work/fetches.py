@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ...observe.incidents import excused
 from ...play.evidence import Evidence
-from ...world.web import Kind
+from ...world.web import Kind, Page
 
 
 def check(evidence: Evidence) -> Iterator[str]:
@@ -22,9 +22,13 @@ def check(evidence: Evidence) -> Iterator[str]:
     lost = excused(evidence.incidents, visits, again=evidence.rounds > 1)
     for url, times in sorted(asked.items()):
         page = evidence.web.pages.get(url)
-        allowed = (
-            evidence.rounds + retried[url] + lost[url] + (anew if page is not None and page.kind is Kind.MISSING else 0)
-        )
+        fails = page is not None and _fails(page)
+        allowed = evidence.rounds + retried[url] + lost[url] + (anew if fails else 0)
         if times > allowed:
             who = ", ".join(f"{v.node} at {v.began_s:.2f} s ({v.failure or v.status})" for v in visits if v.url == url)
             yield f"{url} was asked for {times} times, {allowed} are accounted for: {who}"
+
+
+def _fails(page: Page) -> bool:
+    """Tells whether this page is a failed one, whatever it answers: it is not there, or redirects to itself."""
+    return page.kind is Kind.MISSING or (page.kind is Kind.REDIRECT and page.url in page.links)

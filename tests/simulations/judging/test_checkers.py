@@ -767,6 +767,29 @@ def test_other_jobs_are_nothing_to_what_is_said_of_this_one() -> None:
     assert violations(replace(evidence, asides=frozenset({aside}))) == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "leads", "is_amiss"),
+    [
+        (Kind.MISSING, "elsewhere", False),
+        (Kind.REDIRECT, "to itself", False),
+        (Kind.REDIRECT, "elsewhere", True),
+        (Kind.PLAIN, "to itself", True),
+    ],
+)
+def test_page_that_failed_may_be_fetched_anew_when_somebody_asks_for_that(
+    kind: Kind, leads: str, is_amiss: bool
+) -> None:
+    evidence = flawless()
+    fetch_twice(evidence)
+    url = next(url for url, times in Counter(visit.url for visit in evidence.pages).items() if times > 1)
+    evidence.web.pages[url].kind = kind
+    evidence.web.pages[url].links = [url if leads == "to itself" else "http://nowhere.test/"]
+
+    evidence.asked.append(Asked(0.0, 1.0, "m0", "retry", {}, None, "nobody answered"))
+
+    assert bool([*CHECKERS["fetches"](evidence)]) is is_amiss
+
+
 @pytest.mark.parametrize("others_were_there", [False, True])
 def test_what_a_host_asked_of_one_that_was_alone_and_left_nobody_else_can_know(others_were_there: bool) -> None:
     evidence = flawless()
