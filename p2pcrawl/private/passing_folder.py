@@ -28,14 +28,17 @@ class PassingFolder:
         self._made = tempfile.TemporaryDirectory(prefix=prefix)
         self.path = Path(self._made.name)
         draft = self.path / f"{HELD}.draft"
-        self._held = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+        self._held: int | None = (held := os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         # Locked before it has its name: nobody ever sees it without its lock.
-        fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         draft.rename(self.path / HELD)
 
     def remove(self) -> None:
+        """Removes it, once: closed again, its number would be that of another file."""
         self._made.cleanup()
-        os.close(self._held)
+        if self._held is not None:
+            held, self._held = self._held, None
+            os.close(held)
 
 
 def remove_abandoned(prefix: str) -> None:

@@ -73,3 +73,15 @@ def test_what_only_has_the_name_of_such_a_folder_stays(temporary: Path) -> None:
 
     assert set(temporary.iterdir()) == before
     assert (elsewhere / ".held").exists()
+
+
+def test_folder_that_is_removed_again_closes_no_file_of_others(temporary: Path) -> None:
+    folder = PassingFolder(KIND)
+    folder.remove()
+    others = [os.open(temporary, os.O_RDONLY) for _ in range(3)]
+
+    folder.remove()
+
+    assert not folder.path.exists()
+    for other in others:
+        os.close(other)
