@@ -13,7 +13,7 @@ from p2pcrawl.frontier.records.columns import KNOWN, link_of
 from p2pcrawl.model.crawl.fingerprint import Fingerprint, fingerprint
 from p2pcrawl.model.crawl.page_link import FILE_CALLBACK, Link
 from p2pcrawl.model.crawl.record import Phase
-from p2pcrawl.model.outcome import Failure
+from p2pcrawl.model.outcome import Failure, NoPage
 
 PAGES: Final = 2_000
 """Read at once."""
@@ -32,8 +32,8 @@ class CrawledPage(NamedTuple):
 
 def crawled_after(folder: Path, job: int, after: int) -> list[CrawledPage]:
     """Returns the next pages of a job that were had, behind a place that is 0 at first; none: there are no more. Those
-    with which the spider failed are among them, files of items and redirects are not. Raises as every reading of a data
-    folder does.
+    with which the spider failed are among them, and those that a later visit found unchanged; files of items and
+    redirects are not. Raises as every reading of a data folder does.
     """
     connection = open_for_reading(folder)
     connection.row_factory = sqlite3.Row
@@ -42,7 +42,8 @@ def crawled_after(folder: Path, job: int, after: int) -> list[CrawledPage]:
         with MappedErrors(folder):
             rows = connection.execute(
                 f"SELECT {KNOWN} FROM record AS r WHERE r.id > ? AND r.job = ? AND r.url LIKE 'http%'"
-                f" AND r.callback != '{FILE_CALLBACK}' AND (r.phase = {int(Phase.DONE)} AND r.reason = ''"
+                f" AND r.callback != '{FILE_CALLBACK}'"
+                f" AND (r.phase = {int(Phase.DONE)} AND r.reason IN ('', '{NoPage.UNCHANGED}')"
                 f" OR r.phase = {int(Phase.FAILED)} AND r.reason IN ({failures})) ORDER BY r.id LIMIT {PAGES}",
                 (after, job),
             ).fetchall()
