@@ -20,7 +20,7 @@ MUTANTS = (
     Mutant(
         name="heard-end-not-on-disk",
         kind=Slip.EARLY,
-        where=_JOBS + "admission:Admission.add",
+        where=_JOBS + "admission:Admission._add",
         old=", *state",
         new="",
         harm="A newcomer says that it has heard of a job's end, and takes it for running after a crash.",
