@@ -40,6 +40,10 @@ async def _watch_no_clock(self: Caution) -> None:
     await asyncio.get_running_loop().create_future()
 
 
+def _hear_no_charge(self: Caution) -> None:
+    pass
+
+
 # -- grants-on: a master grants from a bucket that its own view gives to another --------------
 
 _take = BucketStates.take
@@ -94,6 +98,7 @@ CONTROLS = {
             swap(Fence._look, _do_not_look),
             swap(Slaves.overdue, _none_overdue),
             swap(Caution.watch_clock, _watch_no_clock),
+            swap(Caution.condemned, _hear_no_charge),
         ),
     ),
     "grants-on": Control(

@@ -68,7 +68,7 @@ def test_what_is_typed_leaves_the_calls_that_have_it(tab: Tab) -> None:
         tab.go(f"http://{address}/docs")
         tab.until("document.querySelectorAll('main article').length")
         tab.run(
-            "(() => { const find = document.getElementById('find'); find.value = 'post pause';"
+            "(() => { const find = document.getElementById('find'); find.value = 'post jobs pause';"
             " find.dispatchEvent(new Event('input')) })()"
         )
 

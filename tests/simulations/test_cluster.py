@@ -49,7 +49,7 @@ def test_same_seed_has_the_same_trace_in_other_processes_under_other_hash_seeds(
 
 
 def test_a_swarm_draws_all_scenarios_and_the_same_options_from_the_same_seed() -> None:
-    options = [drawn(seed) for seed in range(200)]
+    options = [drawn(seed) for seed in range(300)]
 
     assert {each.scenario for each in options} == {name for name, each in SCENARIOS.items() if each.drawn}
     assert {each.sinks for each in options} == {0, 1, 2}

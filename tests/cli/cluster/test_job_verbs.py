@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -101,7 +102,10 @@ def test_queue_is_cleared_and_entries_are_begun_anew(alone: Cluster, finished: s
 
 
 def test_setting_is_changed_and_told_with_what_it_was(alone: Cluster, site: dict[str, Any]) -> None:
-    alone.told("submit", site["start"], *ALLOWED, "-s", "DOWNLOAD_DELAY=30", "--name", "slow")
+    # A host of its own, whose second page is not asked for while this test lasts.
+    start = f"http://localhost:{urlsplit(site['start']).port}/s0/0.html"
+    alone.told("submit", start, *ALLOWED, "-s", "DOWNLOAD_DELAY=30", "--name", "slow")
+    alone.told("inject", "slow", f"{start}?later")
 
     result = alone.run("set", "slow", "CLOSESPIDER_PAGECOUNT=5000", "DEPTH_LIMIT=7")
 
