@@ -88,15 +88,14 @@ export class JobView {
       this.statistics.update(rows);
       showEmpty($('statistics'), !rows.length);
     }];
-    const whole = this.app.apart('revisits', async () => {
+    const revisits = this.app.apart('revisits', async () => {
       const told = await ask(path(['jobs', number]));
       if (number === this.number) showRevisits(told);
     });
-    await Promise.all(Object.entries(parts).map(([name, [query, shown]]) => this.app.apart(name, async () => {
+    await Promise.all([revisits, ...Object.entries(parts).map(([name, [query, shown]]) => this.app.apart(name, async () => {
       const told = await ask(path(['jobs', number, name], query));
       if (number === this.number) shown(told);
-    })));
-    await whole;
+    }))]);
   }
 
   errors(list) {

@@ -205,7 +205,9 @@ def test_page_that_nobody_sees_asks_nothing(tab: Tab, peer: RecordedPeer) -> Non
         "Object.defineProperty(document, 'visibilityState', {get: () => globalThis.seen ?? 'hidden'});"
         "document.dispatchEvent(new Event('visibilitychange'))"
     )
-    tab.let_pass(5)  # What was under way has come.
+
+    # What was under way comes, with what it leads to, one question after the other.
+    tab.let_pass(60)
     before = len(peer.asked)
     tab.let_pass(60)
     while_hidden = len(peer.asked) - before
