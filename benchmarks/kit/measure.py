@@ -342,7 +342,7 @@ def open_leases(data: Path) -> dict[tuple[int, int], str]:
 def items_of(path: Path) -> Iterator[dict[str, Any]]:
     """Yields the items of an output file, whatever its format. Raises ValueError for a damaged one."""
     if path.parent.name == PARTS:
-        manifests = [json.loads(manifest.read_text()) for manifest in (path / "_manifests").iterdir()]
+        manifests = [json.loads(manifest.read_text()) for manifest in (path / "_manifests").glob("*.json")]
         for part in (part for manifest in manifests for part in manifest["parts"]):
             yield from items_of(path / part["name"])
         return

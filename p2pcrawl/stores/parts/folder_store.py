@@ -110,6 +110,10 @@ class FolderStore:
             there = self._read(name)
             if (there.tag if there else None) != tag:
                 raise Overtaken(name)
+            # Nobody else is at it: what lies beside it was left by one that was killed.
+            path = self._folder / name
+            for draft in path.parent.glob(f".{path.name}.*"):
+                draft.unlink(missing_ok=True)
             self._write(name, data)
         return sha256(data).hexdigest()
 

@@ -130,3 +130,14 @@ async def test_file_in_the_place_of_a_folder_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigurationError, match=r"cannot write .*/items: "):
         await FolderStore(tmp_path / "items").put("one", b"1")
+
+
+async def test_draft_of_a_killed_writer_is_removed_with_the_next_exchange(tmp_path: Path) -> None:
+    manifests = tmp_path / "items" / "_manifests"
+    manifests.mkdir(parents=True)
+    (manifests / ".writer.json.4711").write_bytes(b"{")
+    (manifests / ".other.json.4711").write_bytes(b"{")
+
+    await FolderStore(tmp_path / "items").exchange("_manifests/writer.json", b"{}", None)
+
+    assert sorted(path.name for path in manifests.iterdir()) == [".other.json.4711", "writer.json"]
