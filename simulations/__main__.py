@@ -11,7 +11,7 @@ from types import FrameType
 
 from p2pcrawl.model.errors import P2PCrawlError
 
-from .whole.processes import leave_unawaited
+from .whole.processes import stop_by
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -46,8 +46,7 @@ def _stopping() -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         for each in _STOPS:
             signal.signal(each, signal.SIG_IGN)
-        leave_unawaited()
-        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+        stop_by(KeyboardInterrupt() if number == signal.SIGINT else SystemExit(128 + number))
 
     before = [signal.signal(each, stop) for each in _STOPS]
     try:

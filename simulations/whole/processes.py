@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from p2pcrawl.model.errors import P2PCrawlError
 
 T = TypeVar("T")
 R = TypeVar("R")
 
+_AGAIN_S = 0.01
 END_S = 20.0
 """How long a process may take to put away what it had opened."""
 
@@ -93,16 +95,30 @@ def end_at_signals() -> None:
     signal.signal(signal.SIGTERM, _end)
 
 
-def leave_unawaited() -> None:
-    """Lets no warning tell of coroutines that a signal kept from being begun, wherever in the code it came."""
+def stop_by(error: BaseException) -> NoReturn:
+    """Raises this in a handler of a signal, wherever in the code that came; where nobody can hear it, soon again."""
+    # Coroutines that were made and not begun yet are no mistake.
     warnings.filterwarnings("ignore", r"coroutine '.*' was never awaited", RuntimeWarning)
+    others = sys.unraisablehook
+
+    def heard(unheard: sys.UnraisableHookArgs) -> None:
+        if unheard.exc_value is error:
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+        else:
+            others(unheard)
+
+    def again(number: int, frame: FrameType | None) -> None:
+        raise error
+
+    sys.unraisablehook = heard
+    signal.signal(signal.SIGALRM, again)
+    raise error
 
 
 def _end(number: int, frame: FrameType | None) -> None:
     """Ends this process, once, as an exception does: what it had opened is put away."""
     signal.signal(number, signal.SIG_IGN)
-    leave_unawaited()
-    raise SystemExit
+    stop_by(SystemExit())
 
 
 def end_all(processes: Sequence[BaseProcess]) -> None:

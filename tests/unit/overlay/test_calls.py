@@ -18,6 +18,7 @@ from p2pcrawl.overlay.link import PeerLink
 from p2pcrawl.wire.messages import codec
 from p2pcrawl.wire.messages.ask import Answered
 from p2pcrawl.wire.messages.peer_messages import Query
+from p2pcrawl.wire.sealed.handshake import MAGIC
 from p2pcrawl.wire.sealed.keys import generate_key
 from tests.unit.overlay.nodes import Seen, credentials, node, until
 
@@ -58,8 +59,7 @@ async def test_other_protocol_version_is_told(monkeypatch: pytest.MonkeyPatch) -
         reader, writer = await asyncio.open_connection(host, port)
         stranger = credentials().client()
         hello = bytearray(stranger.begin())
-        version = next(n for n in range(8) if hello[n] in (1, 2)) if hello[4] not in (1, 2) else 4
-        hello[version] += 1
+        hello[len(MAGIC)] += 1
         writer.write(bytes(hello))
         async with asyncio.timeout(5):
             answer = await reader.read(1000)
