@@ -64,9 +64,9 @@ def cluster(folder: Path, pages: int, texts: int, seed: int, how: str, near: int
 
 
 def _told(peers: Peers, job: int) -> dict[str, Any] | None:
-    """Returns how a job ended; None while a master does not say what it knows of it."""
+    """Returns how a job ended; None while a master does not say what it knows of it, or the sum is not settled."""
     end = peers.job(job)
-    return None if end["missing"] else end
+    return None if end["missing"] or end["state"] == "settling" else end
 
 
 def _site(pages: int, texts: int) -> SiteProcess:

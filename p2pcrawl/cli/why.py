@@ -129,6 +129,8 @@ def _text_told(text: dict[str, Any]) -> str:
         became = {"dropped": f"{items} dropped", "done": f"{items} marked"}.get(
             text["phase"], f"{items} {text['phase']}"
         )
+        if text["reason"] == NoPage.MET:
+            became = "asked no further"
         return f"{its}: says the same as {text['first']}{bits}; {became}"
     match text["phase"], text["reason"]:
         case "queued", _:

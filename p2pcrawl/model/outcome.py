@@ -104,6 +104,8 @@ class NoPage(StrEnum):
     """A text that was met before, as the items of its page say."""
     ASKED_ON = "asked-on"
     """A text that was not met here, and is asked for by its next band."""
+    MET = "met"
+    """A text that was met before; the items of its page come out behind its last band, where each has one place."""
     STORED = "stored"
     """A file that was kept already."""
     UNCHANGED = "unchanged"
@@ -112,6 +114,8 @@ class NoPage(StrEnum):
     """It was there at an earlier visit, and is not any more: its items stay what they are."""
 
 
+GOING_ON: Final = frozenset({NoPage.ASKED_ON, NoPage.MET})
+"""The reasons with which an imprint ends whose items have gone on to another one."""
 PAGES: Final = frozenset({"", NoPage.UNCHANGED})
 """The reasons with which a record is done that is a page."""
 

@@ -178,6 +178,8 @@ class Evidence:
     period_s: float = 0.0
     asked: list[Asked] = field(default_factory=list)
     """What people asked masters for, in the order of the answers."""
+    unmarked: Counter[str] = field(default_factory=Counter)
+    """How often the results have each URL's item, where it is not said to be another's duplicate."""
     kept: list[ScheduleKept] = field(default_factory=list)
     """What has become of the runs of a schedule, by the word of each master."""
     label: str = ""

@@ -130,6 +130,17 @@ class Repeater(Walker):
     }
 
 
+class Marker(Walker):
+    """Follows every link, and takes one item from each page, marked where its text was met before."""
+
+    name = "marker"
+    custom_settings: Mapping[str, Any] | None = {
+        "ARTICLE_READER": "resiliparse",
+        "DUPLICATES": "mark",
+        "DUPLICATES_NEAR": 2,
+    }
+
+
 class Beginner(Walker):
     """Begins at one start URL; with the others somebody else comes."""
 
@@ -151,7 +162,7 @@ class Returner(Walker):
     custom_settings: Mapping[str, Any] | None = {"REVISIT_INDEX": PERIOD_S, "REVISIT_ROUNDS": rounds}
 
 
-THOROUGH: frozenset[type[Spider]] = frozenset({Walker, Thinker, Latecomer, Beginner, Returner, Repeater})
+THOROUGH: frozenset[type[Spider]] = frozenset({Walker, Thinker, Latecomer, Beginner, Returner, Repeater, Marker})
 """Those that get everywhere and take one item from each page: what they left undone is somebody's fault."""
 OF_EACH_PAGE: frozenset[type[Spider]] = THOROUGH - {Repeater} | {Collector}
 """Those that take one item from each page, now or when its files are had."""

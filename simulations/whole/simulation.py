@@ -303,6 +303,7 @@ class Simulation:
         there = [m for m in stage.staying if m.node.up or not self._complaints]
         folders = {m.name: read_folder(m.folder, stage.job) for m in there}
         results = Counter(str(item.get("url")) for item in self._items)
+        unmarked = Counter(str(item.get("url")) for item in self._items if not item.get("duplicate_of"))
         seen = stage.observer
         seen.take_stock()
         self._history.judge(stage.web.visits, self._witness)
@@ -317,7 +318,7 @@ class Simulation:
             stage.changes, self._history.found, self._alarms.heard, seen.healing.ailments,
             seen.reckoning.tellings, seen.reckoning.destroyed(), seen.reckoning.losses.buckets,
             asked=stage.asked, rounds=Returner.rounds if self.plan.spider is Returner else 1, period_s=PERIOD_S,
-            kept=stage.kept,
+            unmarked=unmarked, kept=stage.kept,
         )  # fmt: skip
 
     def _found(self, stage: Stage, url: str, sink: Place) -> SinkFound:

@@ -6,7 +6,7 @@ import pytest
 
 from p2pcrawl.frontier.texts.imprint_table import ImprintTable
 from simulations import Options, Plan, Simulation
-from simulations.play.spiders import Repeater
+from simulations.play.spiders import Marker, Repeater
 from simulations.whole.outcome import Report
 from simulations.world.web import WebPlan
 
@@ -29,6 +29,13 @@ def test_each_text_comes_out_whoever_dies_and_whatever_the_job_shards_by(scenari
 
     assert report.violations == []
     assert len(report.items) >= TEXTS
+
+
+@pytest.mark.parametrize("seed", [4, 18])
+def test_each_page_has_its_item_where_duplicates_are_marked(seed: int) -> None:
+    options = Options(scenario="repeated", seed=seed, masters=4, pages=120, hosts=20)
+
+    assert Simulation(Plan(options, spider=Marker)).run().violations == []
 
 
 def test_checker_notices_texts_that_come_out_twice(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -195,7 +195,8 @@ class Store:
         result.came.update(candidate.record for candidate in result.fresh)
         merging.merge(self._db, self._items, moved, batch, result, now)
         if imprints := [key for key, each in moved.items() if each.new.link.url.startswith(IMPRINT_URL)]:
-            self._imprints.learn(numbers_of(self._db, imprints).values())
+            numbers = numbers_of(self._db, imprints)
+            self._imprints.learn({record: moved[key].new.link for key, record in numbers.items()})
 
     def _new_links(self, links: Sequence[NewLink]) -> Collection[tuple[Key, NewLink]]:
         """Returns the links that are not in the table, each once, in their order."""

@@ -3,13 +3,14 @@
 The verdict is part of the transaction that grants an imprint. That is done in buckets that are served, all records of
 which are here, by their owner alone: so of two with the same text one is the first, and whoever hears of the other
 finds it. The table holds nothing that is not in the records, which other masters have copies of: one that has ended as
-an original is a first wherever it comes to. It is made with the first imprint.
+an original is a first wherever it comes to. One that has not ended, and has a band before it, may have gone on to that
+from where it was before: so it goes on here, too, and is held against nobody. The table is made with the first imprint.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
@@ -56,8 +57,10 @@ class ImprintTable:
                 rows.append((record, job, hi, imprint.page, imprint.signature, page, 0))
         run_many(self._db, "INSERT OR REPLACE INTO imprint (record, job, hi, page, signature, url, first)", rows)
 
-    def learn(self, records: Collection[int]) -> None:
-        """Takes note of how those of these records have ended that came from another master."""
+    def learn(self, records: Mapping[int, Link]) -> None:
+        """Takes note of how those of these records have ended that came from another master, and of those that may
+        have gone on there.
+        """
         ended = ", ".join(f"'{reason}'" for reason in FIRSTS)
         run_many(
             self._db,
@@ -66,13 +69,20 @@ class ImprintTable:
             [(record,) for record in records],
             ")",
         )
+        run_many(
+            self._db,
+            "UPDATE imprint SET first = 1 FROM record AS r WHERE r.id = imprint.record"
+            f" AND r.phase = {int(Phase.QUEUED)} AND r.id IN (",
+            [(record,) for record, link in records.items() if _may_have_gone_on(link)],
+            ")",
+        )
 
     def judge(self, candidate: Candidate) -> Link:
         """Gives the verdict on an imprint that is granted, and returns its link with that. One that is granted again
         keeps what was said of it.
         """
         imprint = imprint_of(candidate.link)
-        if imprint is None or imprint.first:
+        if imprint is None or imprint.first or self._is_first(candidate.record):
             return candidate.link
         verdict = self._verdict(candidate.job, imprint)
         if not verdict.first:
@@ -87,6 +97,10 @@ class ImprintTable:
         if self._db.execute(_IS_THERE).fetchone()[0]:
             run_many(self._db, "DELETE FROM imprint WHERE record IN (", [(record,) for record in records], ")")
 
+    def _is_first(self, record: int) -> bool:
+        row = self._db.execute("SELECT first FROM imprint WHERE record = ?", (record,)).fetchone()
+        return row is not None and bool(row[0])
+
     def _verdict(self, job: int, imprint: Imprint) -> Imprint:
         hi, _ = halves(imprint.fingerprint)
         rows = self._db.execute(
@@ -100,3 +114,8 @@ class ImprintTable:
             if apart <= best and page != imprint.page:
                 best, first = apart, url
         return msgspec.structs.replace(imprint, first=first, distance=best) if first else imprint
+
+
+def _may_have_gone_on(link: Link) -> bool:
+    imprint = imprint_of(link)
+    return imprint is not None and not imprint.first and not imprint.is_last

@@ -38,7 +38,7 @@ from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.crawl.job import CUT_SHORT, IDLE_END, START_URL
 from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
 from p2pcrawl.model.crawl.record import GIVEN_UP, Phase
-from p2pcrawl.model.outcome import PAGES, Drop, Failure, Filter, NoPage
+from p2pcrawl.model.outcome import GOING_ON, PAGES, Drop, Failure, Filter, NoPage
 from p2pcrawl.model.page_type import type_told
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.wire.messages.slave_messages import LinkColumns, Outcome, Page, RobotsResult
@@ -72,11 +72,20 @@ class _Ended(NamedTuple):
     fetched: bool
 
 
+class _Onward(NamedTuple):
+    """An imprint whose items go on to another one, as it was reported."""
+
+    job: Job
+    lease: Lease
+    page: Page
+
+
 class Intake:
     """Fills a batch. What is to follow its commit gathers in ``aftermath``.
 
     A page with links that other masters own ends later, when these are settled: till then it waits as its lease's
-    hold, and comes back through ``_ready``.
+    hold, and comes back through ``_ready``. An imprint goes on to its next band when it has its copies itself: till
+    then it waits among ``_onward``. So whoever inherits one that may have gone on knows it.
     """
 
     def __init__(self, company: Company, visits: VisitEnds) -> None:
@@ -87,10 +96,12 @@ class Intake:
         self._workbench = ground.workbench
         self._keys = ground.keys
         self._openings = ground.openings
+        self._wake = ground.wake.set
         self._answers_s = ground.meters.answers_s
         self._journal = ground.journal
         self._slices = ground.slices if company.others_bring_jobs else None
         self._ready: list[_Ended] = []
+        self._onward: list[_Onward] = []
         self.held_in: Counter[int] = Counter()
         """Pages whose end waits for their links, by the bucket that they are in."""
         self.aftermath = Aftermath()
@@ -113,6 +124,11 @@ class Intake:
         lease = session.leases.get(page.record)
         if lease is not None and (lease.number, lease.candidate.job) != (page.lease, page.job):
             lease = None
+        if lease is not None and page.outcome is not None and page.outcome.reason in GOING_ON:
+            del session.leases[page.record]
+            self.held_in[lease.candidate.bucket] += 1
+            self._company.when_safe(lambda: self._go_on(_Onward(job, lease, page)))
+            return
         hold = Hold() if lease is None else lease.hold
         for links in page.links:
             self._links(job, page.record, links, batch, hold)
@@ -140,14 +156,28 @@ class Intake:
             self._end(ended, batch, now)
 
     def release(self, batch: Batch, now: float) -> None:
-        """Ends the pages whose links have all been settled since."""
+        """Ends the pages whose links have all been settled since, and lets imprints go on that have their copies."""
         ready, self._ready = self._ready, []
         for ended in ready:
-            bucket = ended.lease.candidate.bucket
-            self.held_in[bucket] -= 1
-            if not self.held_in[bucket]:
-                del self.held_in[bucket]
+            self._no_longer_held(ended.lease)
             self._end(ended, batch, now)
+        onward, self._onward = self._onward, []
+        for job, lease, page in onward:
+            self._no_longer_held(lease)
+            if page.outcome is not None:
+                for links in page.links:
+                    self._links(job, page.record, links, batch, lease.hold)
+                self._over(job, lease, page.outcome, None, batch, now)
+
+    def _go_on(self, onward: _Onward) -> None:
+        self._onward.append(onward)
+        self._wake()
+
+    def _no_longer_held(self, lease: Lease) -> None:
+        bucket = lease.candidate.bucket
+        self.held_in[bucket] -= 1
+        if not self.held_in[bucket]:
+            del self.held_in[bucket]
 
     def _links(self, job: Job, parent: int, links: LinkColumns, batch: Batch, hold: Hold) -> None:
         """Takes in links: its own into the batch; those of other masters leave, and the page waits for them."""

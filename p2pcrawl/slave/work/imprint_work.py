@@ -2,7 +2,8 @@
 
 A page's report takes, in place of its items, a link to the imprint, in which they travel. Its owner stores it with the
 verdict, and has a slave do what follows: items of a text that was not met go on to the next band of its signature, and
-out behind the last one; others are marked, or left out. See docs/duplicates.md.
+out behind the last one; others are left out at once, or go on to the last band and come out there, marked. So items of
+a page come out in one place, whatever became of it on the way. See docs/duplicates.md.
 """
 
 from __future__ import annotations
@@ -74,10 +75,11 @@ class ImprintWork:
         imprint = imprint_of(link)
         if imprint is None:
             return Outcome(Phase.FAILED, Failure.ITEM, "not an imprint with the items of a page")
-        if not imprint.first and not imprint.is_last:
-            onward = msgspec.structs.replace(imprint, band=imprint.band + 1)
+        if not imprint.is_last and not (imprint.first and self._choice is DuplicatePages.DROP):
+            band = imprint.near if imprint.first else imprint.band + 1
+            onward = msgspec.structs.replace(imprint, band=band)
             harvest.add_link(imprint_link(onward, without_imprint(link.url), link.depth, link.priority))
-            return Outcome(Phase.DONE, NoPage.ASKED_ON)
+            return Outcome(Phase.DONE, NoPage.MET if imprint.first else NoPage.ASKED_ON)
         if imprint.first and self._choice is DuplicatePages.DROP:
             self._stats.inc_value(LEFT_OUT, len(imprint.items))
             bits = f", but for {imprint.distance} of 64 bits" if imprint.distance else ""

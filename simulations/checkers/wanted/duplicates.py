@@ -1,4 +1,4 @@
-"""Of all pages that were fetched with one text, one item is in the results, where duplicates are dropped.
+"""Of all pages that were fetched with one text, one item is in the results, or one that is not marked as a duplicate.
 
 While the network is in parts each of them may keep one.
 """
@@ -23,7 +23,7 @@ def check(evidence: Evidence) -> Iterator[str]:
             pages[text_of(url, web.plan.texts)].append(url)
     parted = any(incident.everywhere for incident in evidence.incidents)
     for urls in pages.values():
-        out = [url for url in sorted(urls) for _ in range(evidence.items[url])]
+        out = [url for url in sorted(urls) for _ in range(evidence.unmarked[url])]
         if not out:
             yield f"a text has no item in the results, of {len(urls)} pages that have it: {listed(sorted(urls))}"
         elif len(out) > 1 and not parted:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.frontier.database.schema import FILE
 from p2pcrawl.frontier.records.batch import MovedRow, NewLink
 from p2pcrawl.frontier.records.store import Store
@@ -51,7 +52,11 @@ def placed(page: str, imprint: Imprint, job: int = 1) -> NewLink:
 
 def judged(store: Store, *new: NewLink) -> list[Imprint]:
     """Stores these, grants those that are new in one transaction, and returns them with the verdicts on them."""
-    fresh = store.commit(batch_of(new)).fresh
+    return granted(store, store.commit(batch_of(new)).fresh)
+
+
+def granted(store: Store, fresh: list[Candidate]) -> list[Imprint]:
+    """Grants these in one transaction, and returns them with the verdicts on them."""
     batch = batch_of()
     for candidate in fresh:
         grant(batch, candidate)
@@ -148,13 +153,13 @@ def ended(store: Store, new: NewLink, phase: Phase, reason: str) -> None:
     store.commit(batch)
 
 
-def moved_to(heir: Store, store: Store) -> None:
-    """Gives an heir all that a store has of the bucket of the text."""
-    of = exact(A)
+def moved_to(heir: Store, store: Store, of: NewLink | None = None) -> list[Candidate]:
+    """Gives an heir all that a store has of the bucket of a text, and returns what is new to it."""
+    of = of or exact(A)
     rows, _ = store.rows_of({of.bucket}, 0, 10)
     batch = batch_of()
     batch.moved = [MovedRow(NewLink(row.link, row.job, of.host, of.bucket, foreign=True), row) for row in rows[::-1]]
-    heir.commit(batch)
+    return heir.commit(batch).fresh
 
 
 @pytest.mark.parametrize("reason", [NoPage.ORIGINAL, NoPage.ASKED_ON])
@@ -188,6 +193,26 @@ def test_heir_that_knew_of_an_imprint_learns_that_it_is_the_first(store: Store, 
         moved_to(heir, store)
 
         assert firsts(heir, exact(B)) == [A]
+
+
+def test_heir_lets_go_on_what_may_have_gone_on_already(store: Store, tmp_path: Path) -> None:
+    store.commit(batch_of([near(A, 0)]))
+
+    with closing(store_with_job(tmp_path / "heir")) as heir:
+        assert firsts(heir, near(B, 0)) == [""]
+        verdicts = granted(heir, moved_to(heir, store, near(A, 0)))
+
+    assert [(v.page, v.first) for v in verdicts] == [(fingerprint(A), "")]
+
+
+def test_imprint_in_its_last_band_is_judged_by_the_heir(store: Store, tmp_path: Path) -> None:
+    store.commit(batch_of([exact(A)]))
+
+    with closing(store_with_job(tmp_path / "heir")) as heir:
+        assert firsts(heir, exact(B)) == [""]
+        verdicts = granted(heir, moved_to(heir, store))
+
+    assert [(v.page, v.first) for v in verdicts] == [(fingerprint(A), B)]
 
 
 def test_imprint_that_is_granted_again_keeps_its_verdict(store: Store) -> None:

@@ -179,6 +179,17 @@ async def test_text_that_was_met_by_any_band_is_asked_for_no_more() -> None:
     assert "but for 2 of 64 bits" in page.outcome.detail
 
 
+async def test_items_of_a_text_that_was_met_come_out_marked_behind_its_last_band() -> None:
+    met = await ended(judged(signature=b"s" * 8, near=3, band=1, first=FIRST, distance=2), duplicates="mark")
+
+    onward = imprint_in(met)
+    assert (onward.band, onward.first, onward.distance, met.items) == (3, FIRST, 2, [])
+    assert met.outcome.reason == NoPage.MET
+
+    out = await ended(judged(signature=b"s" * 8, near=3, band=3, first=FIRST, distance=2), duplicates="mark")
+    assert [json.loads(item)["duplicate_of"] for item in out.items] == [{"url": FIRST, "distance": 2}] * 2
+
+
 async def test_imprint_that_cannot_be_read_fails() -> None:
     task = judged()
 
