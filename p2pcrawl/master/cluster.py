@@ -124,8 +124,8 @@ class Cluster:
             self.upkeep.patrol(),
             self.spool.run(),
             self.accounts.run(),
-            self.orders.run(),
-            self.schedules.run(),
+            self.orders.late.run(),
+            self.schedules.late.run(),
             *self.mandate.runs(founds=founds),
         )
         self._tasks = [asyncio.create_task(run) for run in runs]
@@ -161,8 +161,8 @@ class Cluster:
             # What it was told before may be gone.
             self.mirroring.restarted(node)
             self.accounts.restarted(node)
-            self.orders.restarted(node)
-            self.schedules.restarted(node)
+            self.orders.late.restarted(node)
+            self.schedules.late.restarted(node)
             self.neighbours.excess.restarted(node)
             self.budgets.came(node, self.views.boots[node])
         if view.wiped:

@@ -1,7 +1,7 @@
 """The orders of people about hosts: in force here, durable, and told to all other masters.
 
-Who is asked for a change has it on disk before anybody else hears of it, and tells all living masters at once. Those
-that are away hear of it later: each master tells those in its charge what they may not know, as it does with jobs.
+Who is asked for a change has it on disk before anybody else hears of it, and tells all living masters at once; those
+that are away hear of it later.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 
 from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.hosts.orders import halted, joined_orders, orders_mark, slower
 from p2pcrawl.core.ring.rendezvous import key_hash
 from p2pcrawl.master.copies.holdings import Holdings
-from p2pcrawl.master.jobs.mirroring import SPREAD_S, charges
+from p2pcrawl.master.jobs.mirroring import SPREAD_S
+from p2pcrawl.master.neighbours.telling_late import TellingLate
 from p2pcrawl.model.cluster.host_order import DELAY_MAX_S, HOST_CHARS_MAX, ORDERS_MAX, HostOrder
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
@@ -23,8 +23,6 @@ from p2pcrawl.overlay.peers import SOON_S, Peers
 from p2pcrawl.wire.messages.peer_messages import HostsOrdered, OrderHosts, WireHostOrder
 
 log = logging.getLogger(__name__)
-
-TELL_S = 1.0
 
 
 class HostOrders:
@@ -37,9 +35,9 @@ class HostOrders:
         self._wake = wake
         self._known: dict[str, HostOrder] = {}
         self._changing = asyncio.Lock()
-        self._told: dict[NodeId, bytes] = {}
-        """The mark of what each member has on its disk at least."""
-        self._came = asyncio.Event()
+        self.late: TellingLate[bytes] = TellingLate(
+            peers, lambda: orders_mark(self._known), lambda node: self._tell(node), "what was said of hosts"
+        )
         self._obey(holdings.orders)
 
     @property
@@ -84,27 +82,6 @@ class HostOrders:
             await self._keep([order for order in news if order.host in self._known or order.host in fresh])
         return HostsOrdered(0, orders_mark(self._known))
 
-    def restarted(self, node: NodeId) -> None:
-        """Forgets what a member was told: it may have lost that."""
-        self._told.pop(node, None)
-        self._came.set()
-
-    async def run(self) -> None:
-        """Tells those in our charge what they may not know, for ever: now and then, and whoever comes at once."""
-        while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(TELL_S):
-                    await self._came.wait()
-            self._came.clear()
-            try:
-                mark = orders_mark(self._known)
-                late = [
-                    m.id for m in charges(self._peers.members(), self._peers.me) if self._told.get(m.id, b"") != mark
-                ]
-                await asyncio.gather(*(self._tell(node) for node in late), return_exceptions=True)
-            except Exception:
-                log.exception("telling what was said of hosts failed; it goes on")
-
     async def _keep(self, orders: Sequence[HostOrder]) -> None:
         if orders:
             await self._holdings.keep_orders(orders)
@@ -129,4 +106,4 @@ class HostOrders:
         except P2PCrawlError as error:
             log.debug("%s was not told what was said of hosts: %s", node[:8], error)
             raise
-        self._told[node] = mark
+        self.late.note(node, mark)

@@ -1,9 +1,8 @@
 """The schedules as a master knows them: durable here, and told to all other masters.
 
-Who is asked for a change has it on disk before anybody else hears of it, and tells all living masters at once. Those
-that are away hear of it later: each master tells those in its charge what they may not know, as it does with jobs. To
-ask what another knows costs a mark of each schedule; what a schedule does may be long, and goes only to those that lack
-it.
+Who is asked for a change has it on disk before anybody else hears of it, and tells all living masters at once; those
+that are away hear of it later. To ask what another knows costs a mark of each schedule; what a schedule does may be
+long, and goes only to those that lack it.
 """
 
 from __future__ import annotations
@@ -11,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from hashlib import blake2b
 
 from p2pcrawl.core.scheduling.schedule_order import merged_schedule, schedules_marks, with_run
 from p2pcrawl.frontier.copies.schedule_rows import ScheduleRow
 from p2pcrawl.master.copies.holdings import Holdings
-from p2pcrawl.master.jobs.mirroring import SPREAD_S, charges
+from p2pcrawl.master.jobs.mirroring import SPREAD_S
+from p2pcrawl.master.neighbours.telling_late import TellingLate
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.cluster.schedule import SCHEDULES_MAX, Schedule, ScheduledRun
 from p2pcrawl.model.errors import ConfigurationError, LinkError, P2PCrawlError
@@ -33,8 +32,6 @@ from p2pcrawl.wire.messages.schedule_messages import (
 
 log = logging.getLogger(__name__)
 
-TELL_S = 1.0
-
 
 class ScheduleBook:
     """Knows all schedules."""
@@ -44,9 +41,9 @@ class ScheduleBook:
         self._holdings = holdings
         self._known = {schedule.name: schedule for schedule in holdings.schedules}
         self._changing = asyncio.Lock()
-        self._told: dict[NodeId, Mapping[str, bytes]] = {}
-        """The marks of what each member has on its disk at least."""
-        self._came = asyncio.Event()
+        self.late: TellingLate[Mapping[str, bytes]] = TellingLate(
+            peers, lambda: schedules_marks(self._known), lambda node: self._tell(node), "schedules"
+        )
 
     @property
     def known(self) -> Sequence[Schedule]:
@@ -118,34 +115,15 @@ class ScheduleBook:
                 await self._keep(after, request.task if lacks else None, request.secrets)
         return ScheduleMirrored(0)
 
-    def restarted(self, node: NodeId) -> None:
-        """Forgets what a member was told: it may have lost that."""
-        self._told.pop(node, None)
-        self._came.set()
-
     # -- what we tell others ------------------------------------------------------------------
 
-    async def run(self) -> None:
-        """Tells those in our charge what they may not know, for ever: now and then, and whoever comes at once."""
-        while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(TELL_S):
-                    await self._came.wait()
-            self._came.clear()
-            try:
-                marks = schedules_marks(self._known)
-                members = charges(self._peers.members(), self._peers.me)
-                late = [m.id for m in members if self._told.get(m.id, {}) != marks]
-                await asyncio.gather(*(self._tell(node, marks) for node in late), return_exceptions=True)
-            except Exception:
-                log.exception("telling of schedules failed; it goes on")
-
-    async def _tell(self, node: NodeId, marks: Mapping[str, bytes]) -> None:
+    async def _tell(self, node: NodeId) -> None:
+        marks = schedules_marks(self._known)
         try:
             differing = await self._peers.ask(node, ScheduleMarks(0, dict(marks)))
             for name in differing.names:
                 await self._mirror_to(node, name)
-            self._told[node] = marks
+            self.late.note(node, marks)
         except P2PCrawlError as error:
             log.debug("%s was not told of all schedules: %s", node[:8], error)
 

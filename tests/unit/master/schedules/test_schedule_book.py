@@ -11,6 +11,7 @@ import pytest
 
 from p2pcrawl.core.scheduling.schedule_order import steered_schedule
 from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.neighbours import telling_late
 from p2pcrawl.master.schedules import schedule_book
 from p2pcrawl.master.schedules.schedule_book import ScheduleBook, task_digest
 from p2pcrawl.model.cluster.node import NodeId
@@ -104,12 +105,12 @@ async def test_run_is_told_without_what_the_schedule_does(tmp_path: Path) -> Non
 
 
 async def test_who_was_away_is_named_and_hears_of_it_when_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schedule_book, "TELL_S", 0.01)
+    monkeypatch.setattr(telling_late, "TELL_S", 0.01)
     async with Books(tmp_path) as books:
         books.away.add(NAMES[2])
         missing = await books.books[NAMES[0]].put(news(), TASK)
         books.away.clear()
-        telling = [asyncio.create_task(book.run()) for book in books.books.values()]
+        telling = [asyncio.create_task(book.late.run()) for book in books.books.values()]
         async with asyncio.timeout(10.0):
             while books.known()[2] is None:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
