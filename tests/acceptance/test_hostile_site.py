@@ -17,6 +17,6 @@ pytestmark = [
 IMPATIENT = {"DOWNLOAD_TIMEOUT": 8, "FIRST_BYTE_TIMEOUT": 4, "RETRY_TIMES": 0, "DOWNLOAD_MAXSIZE": 4_000_000}
 
 
-@pytest.mark.parametrize("slaves", [0, 2])
+@pytest.mark.parametrize("slaves", [pytest.param(0, marks=pytest.mark.soak), 2])
 def test_every_trap_ends_as_it_may_and_ordinary_hosts_are_complete(tmp_path: Path, slaves: int) -> None:
-    assert hostile(tmp_path, slaves, 300 if slaves == 0 else 600, IMPATIENT).broken == []
+    assert hostile(tmp_path, slaves, 300, IMPATIENT).broken == []

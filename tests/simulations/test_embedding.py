@@ -261,7 +261,10 @@ def stopped(arguments: list[str], when: str, number: int, folder: Path) -> tuple
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "when"),
-    [(["run", "steady", "--pages", "2000"], "the job begins"), (["swarm", "--seeds", "300", "--jobs", "2"], " 1/300]")],
+    [
+        (["run", "steady", "--pages", "2000"], "the job begins"),
+        (["swarm", "--from", "9015", "--seeds", "300", "--jobs", "2"], " 1/300]"),
+    ],
     ids=["run", "swarm"],
 )
 @pytest.mark.parametrize(

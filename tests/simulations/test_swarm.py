@@ -11,13 +11,13 @@ from tests.simulations.test_cluster import begin, end
 
 pytestmark = pytest.mark.slow
 
-SHORT = [seed for seed in range(9_000, 9_200) if drawn(seed).masters * drawn(seed).pages <= 300][:20]
+SHORT = [seed for seed in range(9_000, 9_200) if drawn(seed).masters * drawn(seed).pages <= 300][:8]
 """Small clusters with small webs: a second or two each."""
 
 
-def test_there_are_twenty_short_seeds_of_many_kinds() -> None:
-    assert len(SHORT) == 20
-    assert len({drawn(seed).scenario for seed in SHORT}) >= 8
+def test_there_are_short_seeds_of_many_kinds() -> None:
+    assert len(SHORT) == 8
+    assert len({drawn(seed).scenario for seed in SHORT}) >= 5
 
 
 @pytest.mark.parametrize("seed", SHORT)
