@@ -6,7 +6,7 @@ never be done, in a run in which that shows; without it the same run has nothing
 
 from __future__ import annotations
 
-from .control import Control
+from .making.control import Control
 
 
 def controls() -> dict[str, Control]:

@@ -13,8 +13,8 @@ from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.overlay.gossip import GossipDriver
 
 from ..play.options import Options
-from .control import LIMIT_S, Control
-from .swaps import swap
+from .making.control import LIMIT_S, Control
+from .making.swaps import swap
 
 # -- deleted-kept: whoever holds copies of a deleted job keeps them ----------------------------
 

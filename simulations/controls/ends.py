@@ -20,8 +20,8 @@ from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.wire.messages.slave_messages import LinkColumns
 
 from ..play.options import Options
-from .control import LIMIT_S, Control
-from .swaps import swap
+from .making.control import LIMIT_S, Control
+from .making.swaps import swap
 
 # -- done-before-links: a page's end does not wait for its links at other masters -------------
 

@@ -13,8 +13,8 @@ from p2pcrawl.master.copies.host_orders import HostOrders
 from p2pcrawl.model.cluster.node import NodeId
 
 from ..play.options import Options
-from .control import LIMIT_S, Control
-from .swaps import swap
+from .making.control import LIMIT_S, Control
+from .making.swaps import swap
 
 # -- hosts-forgotten: what a host asks for stays with the master that it told it to -----------
 

@@ -16,8 +16,8 @@ from p2pcrawl.peer.answers.submission import Submission
 from p2pcrawl.peer.schedules.firing import Firing
 
 from ..play.options import Options
-from .control import LIMIT_S, LONG_S, Control
-from .swaps import swap
+from .making.control import LIMIT_S, LONG_S, Control
+from .making.swaps import swap
 
 # -- injected-unsettled: the call is answered before its URLs are safe with anybody ------------
 

@@ -16,8 +16,8 @@ from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.wire.messages.slave_messages import Report
 
 from ..play.options import Options
-from .control import LIMIT_S, LONG_S, Control
-from .swaps import swap
+from .making.control import LIMIT_S, LONG_S, Control
+from .making.swaps import swap
 
 # -- leases-unchecked: whoever reports the end of a page is believed, whoever it was leased to -
 

@@ -17,8 +17,8 @@ from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.sealed.datagrams import DatagramSeal, Opened
 
 from ..play.options import Options
-from .control import LIMIT_S, Control
-from .swaps import swap
+from .making.control import LIMIT_S, Control
+from .making.swaps import swap
 
 # -- refutation-off: who is suspected says nothing to it --------------------------------------
 

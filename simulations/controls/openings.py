@@ -9,8 +9,8 @@ from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.jobs.openings import Openings
 
 from ..play.options import Options
-from .control import LIMIT_S, Control
-from .swaps import swap
+from .making.control import LIMIT_S, Control
+from .making.swaps import swap
 
 # -- opened-unnoted: a start URL's link is taken in, and nobody sees what it opens -------------
 

@@ -17,9 +17,9 @@ from p2pcrawl.master.slaves.slaves import Slaves
 from p2pcrawl.slave.link.fence import Fence
 
 from ..play.options import Options
-from .control import LIMIT_S, LONG_S, Control
 from .hosts import ask_at_once
-from .swaps import swap
+from .making.control import LIMIT_S, LONG_S, Control
+from .making.swaps import swap
 
 # -- fencing-off: whoever stood still goes on under leases and epochs that are void -----------
 

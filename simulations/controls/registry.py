@@ -7,6 +7,7 @@ from . import (
     ends,
     hosts,
     injections,
+    laws,
     leases,
     members,
     openings,
@@ -16,7 +17,7 @@ from . import (
     storage,
     words,
 )
-from .control import Control
+from .making.control import Control
 
 CONTROLS: dict[str, Control] = {
     **owners.CONTROLS,
@@ -31,4 +32,5 @@ CONTROLS: dict[str, Control] = {
     **injections.CONTROLS,
     **clearing.CONTROLS,
     **words.CONTROLS,
+    **laws.CONTROLS,
 }

@@ -24,8 +24,8 @@ from p2pcrawl.peer.answers.results import GatheredPage, Gathering
 from p2pcrawl.wire.messages.peer_messages import CopyRow, Row
 
 from ..play.options import Options
-from .control import LIMIT_S, LONG_S, Control
-from .swaps import swap
+from .making.control import LIMIT_S, LONG_S, Control
+from .making.swaps import swap
 
 # -- counters-not-kept: records move, and what is counted of them does not --------------------
 

@@ -12,8 +12,8 @@ from p2pcrawl.model.crawl.sink_spec import SINKS_MAX
 from p2pcrawl.stores.sink import SinkPage
 
 from ..play.options import Options
-from .control import LIMIT_S, Control
-from .swaps import swap
+from .making.control import LIMIT_S, Control
+from .making.swaps import swap
 
 _SMALL = Options(scenario="sink-away", sinks=2, masters=3, pages=60, hosts=10, limit_s=LIMIT_S)
 

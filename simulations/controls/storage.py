@@ -20,8 +20,8 @@ from p2pcrawl.peer.config import Partition
 from p2pcrawl.private import secrets
 
 from ..play.options import Options
-from .control import LIMIT_S, LONG_S, Control
-from .swaps import swap
+from .making.control import LIMIT_S, LONG_S, Control
+from .making.swaps import swap
 
 # -- fsync-off: commits are said to be durable and are not ------------------------------------
 

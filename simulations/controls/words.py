@@ -14,8 +14,8 @@ from p2pcrawl.master.copies.copier import Copier
 from p2pcrawl.master.majority.roll import Roll
 
 from ..play.options import Options
-from .control import LIMIT_S, Control
-from .swaps import swap
+from .making.control import LIMIT_S, Control
+from .making.swaps import swap
 
 
 def _safe_at_once(self: Copier, then: Callable[[], None]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..controls import control_of
+from ..controls import Control, control_of
 from ..play.options import Options
 from ..whole.simulation import Simulation
 
@@ -39,12 +39,14 @@ def tried(name: str, *, twice: bool = True) -> Trial:
     options = control.options
     for seed in range(control.options.seed, control.options.seed + SEEDS):
         options = replace(control.options, seed=seed, control=name)
-        said = _said(options, control.checker)
-        if said and not (twice and _said(replace(options, control=""), control.checker)):
+        said = _said(options, control)
+        if said and not (twice and _said(replace(options, control=""), control)):
             return Trial(name, control.checker, options, said)
     return Trial(name, control.checker, options, "")
 
 
-def _said(options: Options, checker: str) -> str:
-    found = [violation.what for violation in Simulation(options).run().violations if violation.checker == checker]
-    return found[0] if found else ""
+def _said(options: Options, control: Control) -> str:
+    found = [
+        violation.what for violation in Simulation(options).run().violations if violation.checker == control.checker
+    ]
+    return next((what for what in found if control.says in what), "")

@@ -27,7 +27,7 @@ from p2pcrawl.peer.config import Partition
 
 from ..checkers import Evidence, violations
 from ..controls import control_of
-from ..controls.swaps import put_in
+from ..controls.making.swaps import put_in
 from ..draws.limits import limited
 from ..kernel.clockwork import Deadlock, Livelock, OutOfTime
 from ..observe.alarms import listening

@@ -170,27 +170,30 @@ class HotQueues:
         queue.more, queue.horizon = False, None
 
     def take_off(self, seats: Iterable[Seat], goes: Callable[[Candidate], bool]) -> list[tuple[Seat, Queue]]:
-        """Takes these candidates, and retries, out of memory. Returns whose queues became shorter. Costs a pass."""
+        """Takes these candidates, and retries, out of memory. Returns of whose queues something went. Costs a pass."""
+        dropped = self.drop_retries(goes)
         shorter = []
         for seat in seats:
             for queue in seat.queues:
                 kept = [entry for entry in queue.hot if not goes(entry[2])]
-                if len(kept) == len(queue.hot):
+                if len(kept) < len(queue.hot):
+                    self.members.difference_update(entry[2].record for entry in queue.hot if goes(entry[2]))
+                    self.held -= len(queue.hot) - len(kept)
+                    queue.hot = kept
+                    heapq.heapify(queue.hot)
+                elif (queue.job, seat.host.key, queue.kind) not in dropped:
                     continue
-                self.members.difference_update(entry[2].record for entry in queue.hot if goes(entry[2]))
-                self.held -= len(queue.hot) - len(kept)
-                queue.hot = kept
-                heapq.heapify(queue.hot)
                 shorter.append((seat, queue))
-        self.drop_retries(goes)
         return shorter
 
-    def drop_retries(self, goes: Callable[[Candidate], bool]) -> None:
-        gone = [entry for entry in self._delayed if goes(entry[2])]
+    def drop_retries(self, goes: Callable[[Candidate], bool]) -> set[tuple[int, int, str]]:
+        """Takes these retries out of memory. Returns the job, host and kind of the queues that they were of."""
+        gone = [entry[2] for entry in self._delayed if goes(entry[2])]
         if gone:
-            self.members.difference_update(entry[2].record for entry in gone)
+            self.members.difference_update(candidate.record for candidate in gone)
             self._delayed = [entry for entry in self._delayed if not goes(entry[2])]
             heapq.heapify(self._delayed)
+        return {(candidate.job, candidate.host, candidate.link.kind) for candidate in gone}
 
     def _limit(self) -> int:
         """Returns how many candidates of a queue should be hot."""

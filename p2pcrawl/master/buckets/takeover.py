@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from time import monotonic
 
@@ -84,6 +84,8 @@ class Takeover:
         self._beginnings = Tasks()
         self._handing: Counter[NodeId] = Counter()
         """How many they have taken since they began to."""
+        self._giving: defaultdict[NodeId, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """Held while something is given up to somebody, who may say again meanwhile what he has taken."""
         self._journal = neighbours.ground.journal
         self._offering = Offering(neighbours, handover)
         self._taking = Taking(neighbours)
@@ -367,9 +369,15 @@ class Takeover:
         return page
 
     async def taken(self, request: Taken, claimer: NodeId) -> Forgotten:
-        """Makes what we had of these buckets copies, or drops it: the claimer has everything."""
-        if request.view != self._ownership.view:
-            raise LinkError("buckets are taken in the view in which they were claimed")
+        """Makes what we had of these buckets copies, or drops it: the claimer has everything. What it has said before
+        is done first: a yes says that nothing of them is our own any more.
+        """
+        async with self._giving[claimer]:
+            if request.view != self._ownership.view:
+                raise LinkError("buckets are taken in the view in which they were claimed")
+            return await self._given_up(request, claimer)
+
+    async def _given_up(self, request: Taken, claimer: NodeId) -> Forgotten:
         taken = sorted(buckets_of(request.buckets))
         if not len(request.counters) == len(request.since) == len(taken):
             raise LinkError("as many epochs as buckets are needed")

@@ -27,6 +27,7 @@ from p2pcrawl.slave.pages.travel import packed_request
 from p2pcrawl.spiders.page.links import LinkBatch, normalise
 from p2pcrawl.spiders.page.response import Response
 from p2pcrawl.spiders.requests.fingerprinter import Identify
+from p2pcrawl.wire.messages.imprints import travels
 from p2pcrawl.wire.messages.past_form import past_in
 from p2pcrawl.wire.messages.slave_messages import LeftOutLink, LinkColumns, Page, Task
 
@@ -51,6 +52,7 @@ class Harvest:
         "_depth",
         "_examples",
         "_follows",
+        "_holds_items",
         "_identify",
         "_items",
         "_items_ahead",
@@ -94,10 +96,13 @@ class Harvest:
         identify: Identify | None = None,
         examples: LeftOutExamples | None = None,
         follows: bool = True,
+        holds_items: bool = False,
     ) -> None:
         """``identify``: the identity of requests, where it is the spider's own; ``examples``: knows which links
-        that are not followed are to be told; ``follows``: False where none is.
+        that are not followed are to be told; ``follows``: False where none is; ``holds_items``: items that may travel
+        with an imprint do not go ahead.
         """
+        self._holds_items = holds_items
         self._examples = examples if examples is not None else LeftOutExamples()
         self._identify, self._follows = identify, follows
         self.task = task
@@ -361,9 +366,15 @@ class Harvest:
 
     def take_part(self) -> Page:
         """Takes what has gathered as :meth:`take` does, with more to come."""
+        if held := self._holds_items and travels(self._items):
+            items = self.take_items()
         self._items_ahead += sum(map(len, self._items))
         self._packed_ahead += packed_size(self._items)
-        return self.take()
+        part = self.take()
+        if held:
+            for item in items:
+                self.add_item(item)
+        return part
 
     def take(self) -> Page:
         """Takes what has gathered, as (a part of) the task's page. From here on the links count as reported."""

@@ -256,6 +256,7 @@ class JobRun:
             identify=self._identify,
             examples=self._examples,
             follows=self._follows,
+            holds_items=self._imprints.wanted and not start and not imprint,
         )
         idle = start and is_idle(task.link.url)
         place = None if start or imprint else HostPlace(host_of(task.link.url), task.delay_s, fence)

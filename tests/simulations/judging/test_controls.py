@@ -12,8 +12,8 @@ from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.slave.link.fence import Fence
 from simulations.checkers import CHECKERS
 from simulations.controls import Control, control_of
+from simulations.controls.making.swaps import put_in, swap
 from simulations.controls.registry import CONTROLS
-from simulations.controls.swaps import put_in, swap
 from simulations.play.options import Options
 from simulations.verbs.control_trial import tried
 from simulations.verbs.controls import run

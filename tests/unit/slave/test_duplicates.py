@@ -20,6 +20,7 @@ from p2pcrawl.model.texts.imprint_url import is_imprint
 from p2pcrawl.model.texts.text_signatures import exact_signature
 from p2pcrawl.slave.link.fence import Fence
 from p2pcrawl.slave.link.outbox import Outbox
+from p2pcrawl.slave.pages.harvest import PART_LINKS
 from p2pcrawl.slave.work.imprint_work import MARKED, UNASKED
 from p2pcrawl.slave.work.job_run import JobRun
 from p2pcrawl.wire.messages.imprints import ITEMS_BYTES_MAX, SOONER, Imprint, imprint_link, imprint_of
@@ -46,6 +47,14 @@ def html(text: str = TEXT, around: str = "") -> bytes:
 
 async def ended(task: Task, answers: Answers | None = None, spider: type[Spider] = Reader, **settings: Any) -> Page:
     """Returns the report of a task's page."""
+    (page,) = await parts_of(task, answers, spider, **settings)
+    return page
+
+
+async def parts_of(
+    task: Task, answers: Answers | None = None, spider: type[Spider] = Reader, **settings: Any
+) -> list[Page]:
+    """Returns all that is reported of a task's page, in its order."""
     its = Settings().updated({"robotstxt_obey": False, **settings})
     site = Site(answers or {PAGE: html()})
     run = JobRun(spider, {}, its, Networks(), lambda *_: nullcontext(site))  # type: ignore[arg-type]
@@ -55,8 +64,7 @@ async def ended(task: Task, answers: Answers | None = None, spider: type[Spider]
     await run.work(task, outbox, Fence(0.0, 0.0, lambda: None))
     outbox.flush()
     await run.close()
-    (page,) = [page for report in link.reports for page in report.pages]
-    return page
+    return [page for report in link.reports for page in report.pages]
 
 
 def imprint_in(page: Page) -> Imprint:
@@ -80,6 +88,20 @@ async def test_items_leave_with_the_imprint_of_the_text_and_not_with_their_page(
     assert page.items == [] and page.outcome.phase == Phase.DONE
     assert [json.loads(item) for item in imprint.items] == [{"url": PAGE}, {"url": PAGE, "second": True}]
     assert (imprint.page, imprint.visit, imprint.near) == (fingerprint(PAGE), 2, 0)
+
+
+async def test_items_wait_for_the_end_of_a_page_that_sends_links_ahead() -> None:
+    class Leader(Spider):
+        def parse(self, response: Response) -> Iterator[Any]:
+            yield {"url": response.url}
+            yield response.follow_all([f"/{number}" for number in range(PART_LINKS + 1)])
+
+    *ahead, page = await parts_of(task_of(PAGE), spider=Leader, duplicates="mark")
+
+    links = [link for columns in page.links for link in columns.each()]
+    (imprint,) = [found for link in links if (found := imprint_of(link)) is not None]
+    assert ahead and not any(part.items for part in [*ahead, page])
+    assert [json.loads(item) for item in imprint.items] == [{"url": PAGE}]
 
 
 async def test_imprint_is_sooner_than_pages_and_no_deeper_than_its_page() -> None:

@@ -68,6 +68,17 @@ MUTANTS = (
         harm="Rows are given up at the word of one whose view is not ours any more.",
     ),
     Mutant(
+        name="given-up-is-under-way",
+        kind=Slip.RACE,
+        where=_TAKEOVER + "taken",
+        old="async with self._giving[claimer]:",
+        new="if claimer in self._giving or True:",
+        harm=(
+            "Who says a second time what he has taken is told that it is given up while that is under way: two have "
+            "the rows as their own."
+        ),
+    ),
+    Mutant(
         name="forgets-what-was-not-let-go",
         kind=Slip.CHECK,
         where="p2pcrawl.core.buckets.ownership:Ownership.promised",
@@ -157,7 +168,7 @@ MUTANTS = (
     Mutant(
         name="epoch-told-anew-not-noted",
         kind=Slip.FENCE,
-        where=_TAKEOVER + "taken",
+        where=_TAKEOVER + "_given_up",
         old="for bucket in taken if self._ownership.owner(bucket) == claimer}",
         new="for bucket in free}",
         harm=(

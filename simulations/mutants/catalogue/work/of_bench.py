@@ -22,6 +22,14 @@ MUTANTS = (
         harm="A queue of which all that was in memory has gone with its bucket is never loaded again: the job hangs.",
     ),
     Mutant(
+        name="retry-goes-with-its-bucket",
+        kind=Slip.RETRY,
+        where="p2pcrawl.core.bench.hot_queues:HotQueues.take_off",
+        old="elif (queue.job, seat.host.key, queue.kind) not in dropped:",
+        new="else:",
+        harm="A page that waits for its next try is never asked for again when its bucket goes and comes back.",
+    ),
+    Mutant(
         name="late-load-counts",
         kind=Slip.FENCE,
         where="p2pcrawl.core.bench.hot_queues:HotQueues.load",

@@ -33,6 +33,14 @@ MUTANTS = (
         harm="An heir that knows nothing of an imprint judges it anew, while it has gone on.",
     ),
     Mutant(
+        name="items-go-ahead",
+        kind=Slip.EARLY,
+        where="p2pcrawl.slave.pages.harvest:Harvest.take_part",
+        old="if held := self._holds_items and travels(self._items):",
+        new="if held := False:",
+        harm="Items of a page with many links go out before anybody asks whether its text was met.",
+    ),
+    Mutant(
         name="firsts-not-noted",
         kind=Slip.SIDE,
         where=_TABLE + "judge",

@@ -131,7 +131,7 @@ class Frontier:
             bench.seating.swept()
             return []
         self._cursor = found[-1]
-        return [bench.hot.want_all(*key) for key in found]
+        return [bench.hot.want_all(*key) for key in found if not bench.seating.knows(*key)]
 
     def _begin_sweep(self) -> None:
         bench = self.bench

@@ -78,6 +78,22 @@ def test_what_is_left_of_a_queue_is_loaded_when_all_of_it_that_was_in_memory_has
     assert frontier.granted == [one.record for one in rest]
 
 
+@pytest.mark.parametrize("beside", [0, 2], ids=["alone", "beside others of its queue"])
+def test_page_that_waits_for_its_next_try_is_asked_for_when_its_bucket_has_gone_and_come_back(beside: int) -> None:
+    bench = Workbench()
+    bench.open_job(1, pace_of())
+    frontier = Frontier(bench)
+    frontier.cycle([replace(candidate(1), bucket=5), *[candidate(n) for n in range(2, 2 + beside)]], limit=0)
+    frontier.cycle(limit=1)
+    frontier.cycle(retried={1: 60.0}, limit=0)
+
+    bench.remove({5})
+    bench.seating.dormant = True
+    frontier.drain()
+
+    assert sorted(frontier.granted) == [1, 1, *range(2, 2 + beside)]
+
+
 @pytest.mark.parametrize("part", ["of one bucket", "of all"])
 def test_load_that_began_before_its_queue_was_to_be_loaded_anew_is_none(part: str) -> None:
     bench = Workbench(FEW_IN_MEMORY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pytest
 from p2pcrawl.core.buckets.bitmaps import buckets_of
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.master.buckets import taking
+from p2pcrawl.master.buckets.handover import Handover
 from p2pcrawl.master.buckets.taking import Taking
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.record import Phase
@@ -243,3 +244,45 @@ async def test_all_know_the_epoch_that_is_served_though_some_heard_of_the_one_be
             ownership = house.cluster.ownership
             assert [ownership.counters[b] for b in mine] == [owner.counters[b] for b in mine]
             assert {b for b in mine if ownership.lacks[b]} == {b for b in mine if house.id not in owner.holders(b)}
+
+
+async def test_word_said_again_is_answered_when_all_is_given_up_at_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the new owner serves, and the former one has the rows as its own still."""
+    real, begun, may_end = Handover.forget, asyncio.Event(), asyncio.Event()
+
+    async def forget_late(self: Handover, buckets: frozenset[int], still: Callable[[], bool]) -> bool:
+        if self is houses[0].master.handover and not may_end.is_set() and (going := theirs(buckets)):
+            left.update(going)
+            begun.set()
+            await may_end.wait()
+        return await real(self, buckets, still)
+
+    async def note(town: FakeCluster, source: NodeId, target: NodeId, request: Any) -> None:
+        if isinstance(request, Taken) and target == houses[0].id and theirs(buckets_of(request.buckets)):
+            words.append(request)
+
+    def theirs(buckets: frozenset[int]) -> set[str]:
+        return {url for url in mine if houses[0].master.bucket_of_url(url, "host") in buckets}
+
+    async with town_of(tmp_path, "1", "2", answer=answer) as (town, houses):
+        await eventually(lambda: settled(houses))
+        await plant(houses)
+        mine, left, words = await planted(houses[0]), set[str](), list[Taken]()
+        monkeypatch.setattr(Handover, "forget", forget_late)
+        town.before = note
+
+        new = await arrive(town, "3", answer)
+        await eventually(begun.is_set)
+        again = asyncio.create_task(houses[0].cluster.takeover.taken(words[0], new.id))
+        for _ in range(20):
+            await houses[0].master.handover.stored()
+            await houses[0].cluster.holdings.sizes(buckets_of(words[0].buckets))
+        too_soon = again.done()
+        may_end.set()
+        await again
+
+        assert not too_soon
+        assert left and not left & await planted(houses[0])
+        await eventually(lambda: settled([*houses, new]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..play.options import Options
+from ...play.options import Options
 from .swaps import Swap
 
 LIMIT_S = 150.0
@@ -23,3 +23,5 @@ class Control:
     options: Options
     """A small run in which it shows."""
     swaps: tuple[Swap, ...]
+    says: str = ""
+    """Words of the checker that name the law which is broken, where it has many."""
