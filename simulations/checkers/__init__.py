@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from ..play.evidence import Evidence, Violation
 from .cluster import balance, bounds, copies, healing, membership, movement, ownership, parts, quiet
-from .history import acknowledged, ballots, counted, endings, handovers, permissions, rumours
+from .history import acknowledged, ballots, counted, endings, handovers, permissions, rumours, verbs
 from .wanted import duplicates, scheduled, visits
 from .work import (
     answers,
@@ -52,6 +52,7 @@ CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "handovers": handovers.check,
     "endings": endings.check,
     "permissions": permissions.check,
+    "verbs": verbs.check,
     "told": told.check,
     "ballots": ballots.check,
     "rumours": rumours.check,

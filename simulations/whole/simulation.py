@@ -336,6 +336,7 @@ class Simulation:
         """Has judged again and again what masters count on, while nothing keeps them from each other."""
         while True:
             await asyncio.sleep(LEDGERS_S)
+            self._history.calls.look()
             if stage.agreed() and not stage.observer.healing.is_troubled(stage):
                 self._history.look({machine.name: machine.counted(stage.machines) for machine in stage.up})
 
