@@ -185,7 +185,7 @@ class Evidence:
     """How often the results have each URL's item, where it is not said to be another's duplicate."""
     kept: list[ScheduleKept] = field(default_factory=list)
     """What has become of the runs of a schedule, by the word of each master."""
-    results: Sequence[Mapping[str, Any]] = ()
+    results: list[dict[str, Any]] = field(default_factory=list)
     """The items that the results have."""
     held: Mapping[str, Sequence[Content]] = field(default_factory=dict)
     """What each disk said of each URL in the end, value by value."""
