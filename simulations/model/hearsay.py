@@ -1,4 +1,4 @@
-"""Who must have heard of a change, and from when on: what the pages promise of it, and no more.
+"""The rule of who must have heard of a change, and from when on: what the pages promise of it, and no more.
 
 Whoever is asked for a change has it on its disk when it answers, and keeps it for as long as it has that disk. All
 others are told; those that are away, out of reach or slow hear of it when they are back. So in a *calm*, in which

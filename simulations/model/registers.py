@@ -1,5 +1,5 @@
-"""What people ask of masters, as reads and writes of registers: the state of a job, a setting of it, a host's delay,
-whether a host rests.
+"""The model of what people ask of masters: reads and writes of registers, which are the state of a job, a setting of
+it, a host's delay, and whether a host rests.
 
 A register has one history over all masters (docs/cluster.md): each change has a version, and the greater one counts.
 So an order of versions explains all that anybody was told, and whoever has to know of a change comes after it in that
@@ -50,7 +50,7 @@ BY_ITSELF: Final[Mapping[str, frozenset[str]]] = {
 
 
 class Deed(NamedTuple):
-    """What one master did or told: it found something, perhaps changed it, and found something again."""
+    """A thing that one master did or told: it found something, perhaps changed it, and found something again."""
 
     who: str
     life: int
@@ -69,7 +69,7 @@ class Deed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What the harness knows of who could hear of what."""
+    """The harness's knowledge of who could hear of what."""
 
     calms: Sequence[Calm]
     losses: Sequence[Loss]

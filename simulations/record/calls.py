@@ -46,7 +46,7 @@ AT_FIRST: Final = {JOB: UNKNOWN, DELAY: "null", REST: "false"}
 
 
 class Register(NamedTuple):
-    """What can be changed: the state of a job, one of its settings, or one of two words on a host."""
+    """A thing that can be changed: the state of a job, one of its settings, or one of two words on a host."""
 
     kind: str
     name: str

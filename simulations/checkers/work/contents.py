@@ -1,4 +1,4 @@
-"""What was kept and given out of each page is what the page said: items and records, value by value.
+"""Checks that what was kept and given out of each page is what it said: items and records, value by value.
 
 An item has all that a page says in it, by a digest, so one that is another page's, or of another answer, is not the one
 that the web would have been given for. Records and copies are read from the disks; the web knows what it served.
@@ -52,7 +52,7 @@ def _items(truth: _Truth, where: str, items: Iterable[Mapping[str, Any]]) -> Ite
 
 
 class _Truth:
-    """What the web has served, and what follows from it."""
+    """The truth about pages: what the web has served, and what follows from it."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._web = evidence.web
