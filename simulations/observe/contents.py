@@ -56,7 +56,7 @@ def _records(frontier: sqlite3.Connection, job: int) -> Iterator[Content]:
         "SELECT record, count, data FROM item WHERE job = ? ORDER BY id", (job,)
     ):
         counts[record] += count
-        items[record] += _lines(data)
+        items[record] += lines_of(data)
     rows = frontier.execute(
         "SELECT r.id, r.hi, r.lo, r.url, r.phase, r.status, r.size, r.depth, r.seed, coalesce(r.referer, p.url, ''),"
         " r.visit FROM record AS r LEFT JOIN record AS p ON p.id = r.parent WHERE r.job = ?",
@@ -78,11 +78,11 @@ def _copies(copies: sqlite3.Connection, job: int) -> Iterator[Content]:
         _, link, phase, _, _, status, _, size, _, _, visit, *_ = fields
         url, _, depth, _, _, _, seed, referer, *_ = link
         yield Content(
-            True, (hi, lo), url, phase, status, size, depth, bool(seed), referer, visit, count, tuple(_lines(data))
+            True, (hi, lo), url, phase, status, size, depth, bool(seed), referer, visit, count, tuple(lines_of(data))
         )
 
 
-def _lines(data: bytes) -> list[bytes]:
+def lines_of(data: bytes) -> list[bytes]:
     """Returns the items in what is kept of them, packed or not."""
     if data.startswith(PACKED):
         data = zlib.decompress(data[len(PACKED) :])
