@@ -65,7 +65,7 @@ CONTROLS = {
     "paused-goes-on": Control(
         "a job that was paused goes on by itself, under its next version, while something of it is queued",
         "verbs",
-        Options(masters=3, pages=100, hosts=8, seed=1, limit_s=LIMIT_S, draws=("verbs", "jobs")),
+        Options(masters=2, pages=60, hosts=4, seed=4, limit_s=LIMIT_S, draws=("verbs",)),
         (swap(Steering._look_after, _look_after_paused_jobs),),
     ),
     "lost-copies-counted": Control(
