@@ -189,6 +189,8 @@ class Evidence:
     """The items that the results have."""
     held: Mapping[str, Sequence[Content]] = field(default_factory=dict)
     """What each disk said of each URL in the end, value by value."""
+    one_each: bool = False
+    """Each page that is done has one item, on each disk that has the page."""
     label: str = ""
     """Of the job that this is about; nothing: that of the run."""
     crawl: Crawl | None = None

@@ -29,6 +29,7 @@ def violations_of_others(
             items=Counter(str(item.get("url")) for item in found),
             results=found,
             held={machine.name: read_contents(machine.folder, job.number) for machine in there},
+            one_each=True,
             sinks={},
             states={machine.name: job.state(machine) for machine in stage.up},
             # Who knew what of this job when something happened was not looked at.

@@ -40,7 +40,7 @@ from ..play.eyewitness import Eyewitness
 from ..play.faults import Fault
 from ..play.options import Options
 from ..play.series import Sampler
-from ..play.spiders import OF_EACH_PAGE, PERIOD_S, THOROUGH, Returner
+from ..play.spiders import OF_EACH_PAGE, ONE_EACH, PERIOD_S, THOROUGH, Returner
 from ..play.stage import Stage
 from ..record.history import History
 from ..record.overheard import overheard
@@ -321,6 +321,7 @@ class Simulation:
             asked=stage.asked, rounds=Returner.rounds if self.plan.spider is Returner else 1, period_s=PERIOD_S,
             unmarked=unmarked, kept=stage.kept, results=self._items,
             held={m.name: read_contents(m.folder, stage.job) for m in there},
+            one_each=self.plan.spider in ONE_EACH,
         )  # fmt: skip
 
     def _found(self, stage: Stage, url: str, sink: Place) -> SinkFound:

@@ -60,6 +60,7 @@ class _Truth:
         self._statuses: dict[str, set[int]] = defaultdict(set)
         for visit in evidence.web.visits:
             self._statuses[visit.url].add(visit.status)
+        self._one_each = evidence.one_each
         self._visits_max = evidence.rounds - 1 + len(evidence.asked_anew())
         rows = [row for held in evidence.held.values() for row in held]
         # What is gone with all disks that had it may have been nearer to the start.
@@ -72,7 +73,7 @@ class _Truth:
             "that a page led to which does not": self._has_its_parent,
             "nearer to the start than there is a way": lambda row: row.depth >= self._depths.get(row.url, 0),
             "with more visits than there were": self._was_visited,
-            "with another number of items than they say": lambda row: row.number == len(row.items),
+            "with another number of items than they have": self._has_as_many,
             "with items that are not what their pages said": self._has_its_items,
         }
 
@@ -106,6 +107,10 @@ class _Truth:
     def _has_its_parent(self, row: Content) -> bool:
         parent = self._web.pages.get(row.referer)
         return parent is None or row.url in parent.links
+
+    def _has_as_many(self, row: Content) -> bool:
+        is_page = row.phase == DONE and self._web.pages[row.url].kind is not Kind.REDIRECT
+        return row.number == len(row.items) and (row.number == 1 or not (is_page and self._one_each))
 
     def _has_its_items(self, row: Content) -> bool:
         items = [json.loads(item) for item in row.items]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -39,14 +40,15 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "parent": ({"referer": STRANGER, "depth": 5}, "that a page led to which does not"),
     "depth": ({"depth": 0}, "nearer to the start than there is a way"),
     "visit": ({"visit": 1}, "with more visits than there were"),
-    "number": ({"number": 2}, "with another number of items than they say"),
+    "number": ({"number": 2}, "with another number of items than they have"),
+    "no items": ({"number": 0, "items": ()}, "with another number of items than they have"),
     "another's items": ({"items": (item(OTHER),)}, "with items that are not what their pages said"),
     "another's text": ({"items": (item(CHILD, OTHER),)}, "with items that are not what their pages said"),
 }
 
 
 def told(*rows: Content) -> list[str]:
-    evidence: Evidence = flawless()
+    evidence: Evidence = replace(flawless(), one_each=True)
     assert isinstance(evidence.held, dict)
     evidence.held["m1"] = rows
     return list(contents.check(evidence))
