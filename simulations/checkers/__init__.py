@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator
 
 from ..play.evidence import Evidence, Violation
 from .cluster import balance, bounds, copies, healing, membership, movement, ownership, parts, quiet
-from .history import acknowledged, ballots, counted, endings, handovers, permissions, rumours
+from .history import acknowledged, ballots, counted, endings, handovers, permissions, rumours, verbs
 from .wanted import duplicates, scheduled, visits
 from .work import (
     answers,
     children,
     conservation,
+    contents,
     coverage,
     deleted,
     delivered,
@@ -35,6 +36,7 @@ CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "durability": durability.check,
     "copies": copies.check,
     "items": items.check,
+    "contents": contents.check,
     "duplicates": duplicates.check,
     "answers": answers.check,
     "delivered": delivered.check,
@@ -52,6 +54,7 @@ CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "handovers": handovers.check,
     "endings": endings.check,
     "permissions": permissions.check,
+    "verbs": verbs.check,
     "told": told.check,
     "ballots": ballots.check,
     "rumours": rumours.check,

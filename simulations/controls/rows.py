@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from p2pcrawl.core.buckets.standings import Standing
 from p2pcrawl.frontier.records import due_visits, tallies
-from p2pcrawl.frontier.records.batch import Ending, KeptItems
+from p2pcrawl.frontier.records.batch import Ending, ItemRow, KeptItems
 from p2pcrawl.frontier.records.due_visits import DueVisit
 from p2pcrawl.frontier.records.item_table import ItemTable
 from p2pcrawl.frontier.texts.imprint_table import ImprintTable
@@ -109,7 +109,45 @@ def _due_at_once(db: sqlite3.Connection, job: int, now: int, limit: int) -> list
     return _due_now(db, job, now + _SOONER_S, limit)
 
 
+# -- items-exchanged: two pages that end at once get each other's items ------------------------
+
+_add_items = ItemTable.add
+
+
+def _add_exchanged(self: ItemTable, items: Iterable[ItemRow]) -> None:
+    rows = list(items)
+    if len(rows) > 1 and rows[0].record != rows[1].record and rows[0].job == rows[1].job:
+        rows[:2] = rows[0]._replace(data=rows[1].data), rows[1]._replace(data=rows[0].data)
+    _add_items(self, rows)
+
+
+# -- copies-one-behind: a copy gets the items of the page that was copied before it ------------
+
+_lately: deque[tuple[int, bytes]] = deque(maxlen=2)
+
+
+def _with_items_before(e: Ending, staged: tuple[int, bytes] | None = None, kept: KeptItems | None = None) -> CopyRow:
+    copy = _copy_of_ending(e, staged, kept)
+    if not copy.items:
+        return copy
+    _lately.append((copy.items, copy.data))
+    copy.items, copy.data = _lately[0]
+    return copy
+
+
 CONTROLS = {
+    "items-exchanged": Control(
+        "two pages that end at once get each other's items",
+        "contents",
+        Options(masters=2, pages=60, hosts=12, limit_s=LIMIT_S),
+        (swap(ItemTable.add, _add_exchanged),),
+    ),
+    "copies-one-behind": Control(
+        "a copy gets the items of the page that was copied before it",
+        "contents",
+        Options(masters=2, pages=60, hosts=6, limit_s=LIMIT_S),
+        (swap(row_forms.copy_of_ending, _with_items_before),),
+    ),
     "visited-early": Control(
         "pages are visited again before they are due",
         "visits",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from p2pcrawl.core.buckets.copy_ledger import Copying
 from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.core.buckets.standings import Standing
+from p2pcrawl.core.control import PAUSED
 from p2pcrawl.core.control import Control as StateOfJob
 from p2pcrawl.master.buckets.handover import Handover
 from p2pcrawl.master.copies.copier import Copier
 from p2pcrawl.master.majority.roll import Roll
+from p2pcrawl.master.steering import LOOK_S, Steering
 
 from ..play.options import Options
 from .making.control import LIMIT_S, Control
@@ -42,7 +45,29 @@ def _as_it_was(self: Copying, holder: Any, buckets: Collection[int] | None = Non
     """Goes on counting the copies of one that is another process, or has another disk, by now."""
 
 
+_look_after = Steering._look_after
+
+
+async def _look_after_paused_jobs(self: Steering) -> None:
+    """Lets jobs go on that a person has paused, as if they had ended and news of them had come."""
+    looks = asyncio.create_task(_look_after(self))
+    try:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            for job in [job for job in self._master.jobs.values() if job.state == PAUSED]:
+                if self._has_news(job):
+                    await self._open_again(job)
+    finally:
+        looks.cancel()
+
+
 CONTROLS = {
+    "paused-goes-on": Control(
+        "a job that was paused goes on by itself, under its next version, while something of it is queued",
+        "verbs",
+        Options(masters=2, pages=60, hosts=4, seed=4, limit_s=LIMIT_S, draws=("verbs",)),
+        (swap(Steering._look_after, _look_after_paused_jobs),),
+    ),
     "lost-copies-counted": Control(
         "the copies of one that came back with an empty disk are counted as before",
         "counted",

@@ -16,6 +16,7 @@ from ..play.faults import Fault
 from ..play.options import KEYS, Options
 
 AIMS: Final = (1, 3)
+DEPTHS: Final = (0, 10_000, 20_000, 30_000)
 VERBS: Final = (2, 5)
 WHOLE_MAX: Final = 120
 """Pages of a web that another job crawls as a whole."""
@@ -139,7 +140,19 @@ def drawn_verbs(options: Options) -> list[Fault]:
                 change = {}
         share = round(dice.uniform(0.02, 0.98), 2)
         made.append(_said(dice, options, do, share, change, f"verb {number + 1}", for_s))
-    return made
+    return made + _drawn_settings(options)
+
+
+def _drawn_settings(options: Options) -> list[Fault]:
+    """Draws what people change of the job's settings: what no page of such a web comes to, by dice of its own."""
+    dice = Random(f"{options.seed}/settings")
+    return [
+        _said(
+            dice, options, "set-job", round(dice.uniform(0.02, 0.9), 2), {"job": "", "depth": dice.choice(DEPTHS)},
+            f"setting {number + 1}",
+        )
+        for number in range(dice.choice((0, 0, 2, 3)))
+    ]  # fmt: skip
 
 
 def drawn_aims(options: Options) -> list[Aim]:

@@ -30,7 +30,9 @@ ASKED: Final = "asked"
 """A person is about to ask a master something."""
 TOLD: Final = "told"
 """The person has the answer."""
-PHASES: Final = (LEAVES, LEFT, COMES, CAME, COMMITS, COMMITTED, ASKED, TOLD)
+FAILED: Final = "failed"
+"""The person has no answer, or was refused what he asked for."""
+PHASES: Final = (LEAVES, LEFT, COMES, CAME, COMMITS, COMMITTED, ASKED, TOLD, FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Moment:
     count: int
     """The number of moments of this kind and phase since somebody began to listen, this one included."""
     what: Any
-    """The frame that leaves, the message that came, or what was asked and answered."""
+    """The frame that leaves, the message that came, what was asked and answered, or the error in place of an answer."""
 
 
 Listener = Callable[[Moment], None]

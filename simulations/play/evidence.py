@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..observe.alarms import Alarm
+from ..observe.contents import Content
 from ..observe.folders import PHASES, Folder, Print, Record
 from ..observe.incidents import Incident
 from ..observe.inventory import Inventory
@@ -37,6 +38,8 @@ class SinkFound(NamedTuple):
     """The items that the masters say are still to be brought."""
     parts: bool = False
     """It holds part files, in which nothing is known by its key."""
+    lines: Sequence[bytes | str] = ()
+    """The items as they are there."""
 
 
 class Remains(NamedTuple):
@@ -182,6 +185,12 @@ class Evidence:
     """How often the results have each URL's item, where it is not said to be another's duplicate."""
     kept: list[ScheduleKept] = field(default_factory=list)
     """What has become of the runs of a schedule, by the word of each master."""
+    results: list[dict[str, Any]] = field(default_factory=list)
+    """The items that the results have."""
+    held: Mapping[str, Sequence[Content]] = field(default_factory=dict)
+    """What each disk said of each URL in the end, value by value."""
+    one_each: bool = False
+    """Each page that is done has one item, on each disk that has the page."""
     label: str = ""
     """Of the job that this is about; nothing: that of the run."""
     crawl: Crawl | None = None

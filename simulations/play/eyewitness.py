@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from ..kernel.moments import ASKED, TOLD, Moment
 from ..model.endings import AWAY_S, COUNTED_S
@@ -29,6 +29,7 @@ class Eyewitness:
         self._deleted: set[int] = set()
         self._reopened_s = -REOPENED_S
         self._dismissed: set[str] = set()
+        self._by_name = {machine.name: machine for machine in stage.machines}
         self._by_id = {machine.id: machine for machine in stage.machines}
         stage.world.moments.record(self._delete, [("verb delete", ASKED)])
         stage.world.moments.record(self._dismiss, [("verb forget", ASKED)])
@@ -96,6 +97,36 @@ class Eyewitness:
         """Returns the view in which a master acts at this moment; 0 if it acts in none."""
         lead = next((machine.lead for machine in self._stage.machines if machine.name == master), None)
         return 0 if lead is None else lead.cluster.ownership.view
+
+    def life(self, master: str) -> int:
+        """Returns which life a master is in; 0 if it is down."""
+        life = self._by_name[master].node.life
+        return 0 if life is None else life.number
+
+    def awake(self) -> frozenset[str]:
+        """Returns the masters that are there, with their folders and ports open."""
+        return frozenset(machine.name for machine in self._stage.up if machine.lead is not None)
+
+    def standing(self) -> Hashable:
+        """Returns what is as it was for as long as nothing is done to anybody; None while something is in the way."""
+        stage, healing = self._stage, self._stage.observer.healing
+        return healing.standing(stage) if stage.in_one_view() and not healing.is_troubled(stage) else None
+
+    def states(self, master: str) -> Mapping[int, str]:
+        """Returns the states of the jobs that a master knows."""
+        lead = self._by_name[master].lead
+        return {} if lead is None else {number: job.state for number, job in lead.master.jobs.items()}
+
+    def setting(self, master: str, job: int, name: str) -> Any:
+        """Returns a setting of a job that a master knows."""
+        lead = self._by_name[master].lead
+        return None if lead is None else getattr(lead.master.jobs[job].settings, name.lower())
+
+    def order(self, master: str, host: str) -> tuple[float | None, bool]:
+        """Returns what a master knows that people have said of a host: its delay, and whether it rests."""
+        lead = self._by_name[master].lead
+        order = None if lead is None else lead.cluster.orders.of(host)
+        return (None, False) if order is None else (order.delay_s, order.paused)
 
     def dismissed(self, member: str) -> bool:
         """Tells whether a person has said that a member will not come back."""

@@ -214,6 +214,10 @@ async def _inject(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
     await people.inject(stage, _masters(hit), fault.change["job"], fault.change["pages"])
 
 
+async def _set_job(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    await people.set_depth(stage, _masters(hit), fault.change["job"], fault.change["depth"])
+
+
 async def _results(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
     if number := stage.job_called(fault.change["job"]):
         for machine in _masters(hit):
@@ -345,6 +349,7 @@ WORDS: dict[str, Word] = {
     "cancel-job": Word("it is told to end another job", partial(_steer, verb="cancel"), None, ("job",)),
     "delete-job": Word("it is told to delete another job", partial(_steer, verb="delete"), None, ("job",)),
     "inject": Word("it is told to put pages into a job", _inject, None, ("job", "pages")),
+    "set-job": Word("it is told how deep a job may go", _set_job, None, ("job", "depth")),
     "results": Word("it is asked for the items of a job", _results, None, ("job",)),
     "set-host": Word("it is told how a host is to be asked", _set_host, _unset_host, ("host", "delay")),
     "freeze": Word("it stands still", _freeze, _thaw, slaves=True),
@@ -360,5 +365,7 @@ WORDS: dict[str, Word] = {
     "drift": Word("its clock runs fast or slow", _drift, _steady, ("by",), slaves=True),
     "step-clock": Word("its wall clock jumps", _step, None, ("by",), slaves=True),
 }
-OF_PEOPLE = frozenset({"submit", "pause-job", "retry-job", "cancel-job", "delete-job", "inject", "results", "set-host"})
+OF_PEOPLE = frozenset(
+    {"submit", "pause-job", "retry-job", "cancel-job", "delete-job", "inject", "set-job", "results", "set-host"}
+)
 """The words for what people ask masters for."""

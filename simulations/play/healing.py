@@ -103,6 +103,10 @@ class Healing:
         """Tells whether something is in somebody's way."""
         return _is_troubled(stage)
 
+    def standing(self, stage: Stage) -> tuple[Any, ...]:
+        """Returns what is as it was for as long as nothing is done to anybody."""
+        return _standing(stage)
+
     def end(self, stage: Stage) -> None:
         """Takes what is still amiss as lasting until now."""
         for key in list(self._began_s):

@@ -118,6 +118,12 @@ async def inject(stage: Stage, first: Sequence[Machine], label: str, count: int)
             stage.injections.append((began_s, stage.world.now))
 
 
+async def set_depth(stage: Stage, first: Sequence[Machine], label: str, depth: int) -> None:
+    """Says how deep a job may go; nothing happens if there is none of this label."""
+    if number := stage.job_called(label):
+        await persist(stage, first, "set", {"job": number, "settings": {"DEPTH_LIMIT": depth}})
+
+
 async def change_host(stage: Stage, first: Sequence[Machine], host: str, change: dict[str, Any]) -> None:
     """Changes a host, as a person says."""
     began_s = stage.world.now

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
+from hashlib import blake2b
 from typing import Any, Self
 
 from p2pcrawl import Request, Spider
@@ -17,6 +18,11 @@ SEEN = "pages_seen"
 """The stat in which a spider counts its callbacks."""
 
 
+def item_of(url: str, body: bytes) -> dict[str, Any]:
+    """Makes the item of a page: two of them are equal where their URLs are, and all that the pages say."""
+    return {"url": url, "says": blake2b(body, digest_size=8).hexdigest()}
+
+
 class Walker(Spider):
     """Follows every link and takes one item from each page; counts its callbacks."""
 
@@ -24,7 +30,7 @@ class Walker(Spider):
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         self.crawler.stats.inc_value(SEEN)
-        yield {"url": response.url}
+        yield item_of(response.url, response.body)
         yield response.follow_all()
 
 
@@ -35,7 +41,7 @@ class Picker(Walker):
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         self.crawler.stats.inc_value(SEEN)
-        yield {"url": response.url}
+        yield item_of(response.url, response.body)
 
 
 class Insister(Walker):
@@ -64,7 +70,7 @@ class Thinker(Spider):
 
     async def parse(self, response: Response, **_: Any) -> AsyncIterator[Any]:
         self.crawler.stats.inc_value(SEEN)
-        yield {"url": response.url}
+        yield item_of(response.url, response.body)
         yield response.follow_all()
         await asyncio.sleep(self.think_s)
 
@@ -111,7 +117,9 @@ class Collector(Walker):
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         name = response.url.partition("//")[2].replace("/", "-")
         hosts = dict.fromkeys(link.split("/", 3)[2] for link in response.links)
-        yield {"url": response.url, "file_urls": [f"http://{host}/file/{name}" for host in list(hosts)[:FILES]]}
+        yield item_of(response.url, response.body) | {
+            "file_urls": [f"http://{host}/file/{name}" for host in list(hosts)[:FILES]]
+        }
         yield response.follow_all()
 
 
@@ -166,3 +174,5 @@ THOROUGH: frozenset[type[Spider]] = frozenset({Walker, Thinker, Latecomer, Begin
 """Those that get everywhere and take one item from each page: what they left undone is somebody's fault."""
 OF_EACH_PAGE: frozenset[type[Spider]] = THOROUGH - {Repeater} | {Collector}
 """Those that take one item from each page, now or when its files are had."""
+ONE_EACH: frozenset[type[Spider]] = THOROUGH - {Repeater}
+"""Those of which each page that is done has one item of its own, from its end on."""

@@ -27,6 +27,7 @@ from ..model.rumours import Rumours
 from ..model.rumours import Sight as Members
 from ..model.stores import Key, StandingRow, Stores
 from .askings import Askings
+from .calls import Calls, Minds
 from .disk_taps import DiskTaps
 from .polls import Polls
 from .requests import Requests, opened
@@ -39,7 +40,7 @@ STEERING: Final = ("pause", "resume", "cancel", "retry", "set", "delete")
 """The verbs whose answer says how a job stands by then."""
 
 
-class Witness(Presence, Members, Protocol):
+class Witness(Presence, Members, Minds, Protocol):
     """The harness's own knowledge of the machines, and of whom they count."""
 
     def view(self, master: str) -> int:
@@ -76,6 +77,7 @@ class History:
         self.rumours = Rumours(sight, self._teller("rumours"), self._buckets.leaves)
         self._loans = Loans(self._teller("permissions"))
         Askings(moments, self.permissions, self._loans)
+        self.calls = Calls(moments, sight, self._endings.jobs)
         Polls(moments, Ballots(self._teller("ballots")), folder)
         moments.disks = DiskTaps(self.stores, lambda: sight.now_s, self)
         for verb in STEERING:
@@ -118,6 +120,7 @@ class History:
         for request in requests:
             for what in self.permissions.broken_by(request, seen):
                 tell(what)
+        self.calls.judge(self._teller("verbs"))
 
     def look(self, ledgers: Mapping[str, Mapping[str, Collection[int]]]) -> None:
         """Judges what each owner counts on at this moment: by holder, the buckets of which it counts the copies."""
@@ -283,11 +286,13 @@ class History:
         self._endings.found(node, jobs)
 
     def has_stored(self, node: str, job: int, row: JobRow | None) -> None:
+        self.calls.stored(node, job, row)
         self._endings.stored(node, job, row)
 
     def has_lost(self, node: str) -> None:
         self._endings.lost(node)
         self._buckets.lost(node)
+        self.calls.lost(node)
 
     def _teller(self, checker: str) -> Any:
         found = self.found[checker]

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ..checkers import CHECKERS, Evidence, Violation
+from ..observe.contents import read_contents
 from ..observe.folders import read_folder
 from ..play.stage import Stage
 
-JUDGES: Final = ("coverage", "items", "fetches", "conservation", "copies", "finish")
+JUDGES: Final = ("coverage", "items", "fetches", "conservation", "copies", "contents", "finish")
 """The checkers that look at one job only."""
 
 
@@ -26,6 +27,10 @@ def violations_of_others(
             evidence,
             folders={machine.name: read_folder(machine.folder, job.number) for machine in there},
             items=Counter(str(item.get("url")) for item in found),
+            results=found,
+            held={machine.name: read_contents(machine.folder, job.number) for machine in there},
+            one_each=True,
+            sinks={},
             states={machine.name: job.state(machine) for machine in stage.up},
             # Who knew what of this job when something happened was not looked at.
             incidents=[replace(each, through=frozenset(), everywhere=True) for each in evidence.incidents],

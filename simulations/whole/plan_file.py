@@ -282,9 +282,18 @@ def _of_people(table: _Table, do: str) -> dict[str, Any]:
             return {"job": table.take("job", str, needed=True)}
         case "inject":
             return {"job": table.take("job", str) or "", "pages": table.take("pages", int) or 1}
+        case "set-job":
+            return {"job": table.take("job", str) or "", "depth": _depth(table)}
         case "set-host":
             return {"host": table.take("host", int) or 0, "delay": table.time("delay") or 0.0}
     return {}
+
+
+def _depth(table: _Table) -> int:
+    depth = table.take("depth", int, needed=True) or 0
+    if depth < 0:
+        table.refuse("must not be negative, and is 0 for any", "depth")
+    return depth
 
 
 def _change_of_disk(table: _Table, do: str) -> dict[str, Any]:

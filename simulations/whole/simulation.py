@@ -31,6 +31,7 @@ from ..controls.making.swaps import put_in
 from ..draws.limits import limited
 from ..kernel.clockwork import Deadlock, Livelock, OutOfTime
 from ..observe.alarms import listening
+from ..observe.contents import read_contents
 from ..observe.folders import print_of, read_folder, read_rows
 from ..play import people
 from ..play.aims import Aim
@@ -39,7 +40,7 @@ from ..play.eyewitness import Eyewitness
 from ..play.faults import Fault
 from ..play.options import Options
 from ..play.series import Sampler
-from ..play.spiders import OF_EACH_PAGE, PERIOD_S, THOROUGH, Returner
+from ..play.spiders import OF_EACH_PAGE, ONE_EACH, PERIOD_S, THOROUGH, Returner
 from ..play.stage import Stage
 from ..record.history import History
 from ..record.overheard import overheard
@@ -47,7 +48,7 @@ from ..world.disks import place_for_disks
 from ..world.fetcher import fetchers
 from ..world.machines import Machine
 from ..world.pins import real_clock
-from ..world.sinks import Bucket, Destination, Place, contents, destinations, specs_of
+from ..world.sinks import Bucket, Destination, Place, contents, destinations, lines, specs_of
 from ..world.slaves import SlaveMachine
 from ..world.taps import tapped
 from ..world.web import DELAY_S, Web, WebPlan
@@ -318,24 +319,29 @@ class Simulation:
             stage.changes, self._history.found, self._alarms.heard, seen.healing.ailments,
             seen.reckoning.tellings, seen.reckoning.destroyed(), seen.reckoning.losses.buckets,
             asked=stage.asked, rounds=Returner.rounds if self.plan.spider is Returner else 1, period_s=PERIOD_S,
-            unmarked=unmarked, kept=stage.kept,
+            unmarked=unmarked, kept=stage.kept, results=self._items,
+            held={m.name: read_contents(m.folder, stage.job) for m in there},
+            one_each=self.plan.spider in ONE_EACH,
         )  # fmt: skip
 
     def _found(self, stage: Stage, url: str, sink: Place) -> SinkFound:
         waiting = [told["waiting"] for answer in stage.observer.answers.values() for told in answer.get("sinks", ())
                    if told["sink"] == url]  # fmt: skip
         parts = isinstance(sink, Bucket)
-        return SinkFound(contents(sink), sink.refused, sink.strangers, max(waiting, default=0), parts)
+        return SinkFound(contents(sink), sink.refused, sink.strangers, max(waiting, default=0), parts, lines(sink))
 
     def _is_judge(self, checker: str) -> bool:
         if checker == "items":
             return self.plan.spider in OF_EACH_PAGE
+        if checker == "contents":
+            return self.plan.spider in THOROUGH | OF_EACH_PAGE
         return self.plan.spider in THOROUGH or checker not in OF_THE_THOROUGH
 
     async def _look_at_ledgers(self, stage: Stage) -> None:
         """Has judged again and again what masters count on, while nothing keeps them from each other."""
         while True:
             await asyncio.sleep(LEDGERS_S)
+            self._history.calls.look()
             if stage.agreed() and not stage.observer.healing.is_troubled(stage):
                 self._history.look({machine.name: machine.counted(stage.machines) for machine in stage.up})
 

@@ -24,7 +24,7 @@ from p2pcrawl.wire.sealed.identity import Identity
 from p2pcrawl.wire.sealed.keys import KeyRing
 
 from ..kernel.life import NodeDown
-from ..kernel.moments import ASKED, TOLD
+from ..kernel.moments import ASKED, FAILED, TOLD
 from .disks import Disk
 from .world import World
 
@@ -191,9 +191,13 @@ class Machine(PeerMachine):
 
     async def _verb(self, what: str, arguments: dict[str, Any], way: Callable[[Lead], AskedOf]) -> Any:
         self.node.moments.happen(self.name, f"verb {what}", ASKED, what=arguments)
-        if (lead := self.lead) is None:
-            raise NodeDown(f"{self.name} is down")
-        answer = await self.node.call(way(lead), what, arguments)
+        try:
+            if (lead := self.lead) is None:
+                raise NodeDown(f"{self.name} is down")
+            answer = await self.node.call(way(lead), what, arguments)
+        except BaseException as error:
+            self.node.moments.happen(self.name, f"verb {what}", FAILED, what=error)
+            raise
         self.node.moments.happen(self.name, f"verb {what}", TOLD, what=answer)
         return answer
 

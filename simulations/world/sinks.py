@@ -43,6 +43,8 @@ class Destination:
     dice: Random
     items: dict[str, str] = field(default_factory=dict)
     """The URL of each item, by its key."""
+    lines: dict[str, bytes | str] = field(default_factory=dict)
+    """Each item as it came, by its key."""
     visits: dict[str, int] = field(default_factory=dict)
     """The visit of each page whose items are here."""
     refused: set[str] = field(default_factory=set)
@@ -83,7 +85,7 @@ class Destination:
             return
         if page.visit > known:
             for key in [key for key in self.items if key.startswith(f"{page.job}-{page.fingerprint}-")]:
-                del self.items[key]
+                del self.items[key], self.lines[key]
         self.visits[page.fingerprint] = page.visit
         for place, item in enumerate(page.items):
             self.brought += 1
@@ -92,7 +94,7 @@ class Destination:
                 self.refused.add(url)
                 yield RefusedItem(page, place, "its URL ends in 7")
             else:
-                self.items[page.key(place)] = url
+                self.items[page.key(place)], self.lines[page.key(place)] = url, item
 
 
 class SimSink:
@@ -176,17 +178,21 @@ class Bucket:
         """Lets go of nothing."""
 
     def urls(self) -> Counter[str]:
-        """Counts how often each URL's item is in a part that some manifest lists. A part that is listed and not there,
-        or not whole, has none.
+        """Counts how often each URL's item is there."""
+        return Counter(str(json.loads(line)["url"]) for line in self.contents())
+
+    def contents(self) -> list[bytes]:
+        """Returns the items in the parts that some manifest lists. A part that is listed and not there, or not whole,
+        has none.
         """
-        found: Counter[str] = Counter()
+        found: list[bytes] = []
         for name, (data, _) in self.files.items():
             if not name.startswith(f"{MANIFESTS}/"):
                 continue
             for part in decode_manifest(data, name).parts:
                 there, _ = self.files.get(part.name, (b"", 0))
                 if sha256(there).hexdigest() == part.sha256:
-                    found.update(str(json.loads(line)["url"]) for line in there.splitlines())
+                    found += there.splitlines()
         return found
 
     def _write(self, name: str, data: bytes) -> None:
@@ -242,3 +248,8 @@ def specs_of(made: dict[str, Place]) -> list[SinkSpec]:
 def contents(place: Place) -> Counter[str]:
     """Counts how often each URL's item is there."""
     return Counter(place.items.values()) if isinstance(place, Destination) else place.urls()
+
+
+def lines(place: Place) -> list[bytes | str]:
+    """Returns all items that are there, as they came."""
+    return list(place.lines.values()) if isinstance(place, Destination) else [*place.contents()]

@@ -278,6 +278,10 @@ class Web:
         """Tells whether a page is one that its host's robots.txt forbids."""
         return page.kind is Kind.FORBIDDEN and self.hosts[page.host].has_rules
 
+    def body(self, url: str) -> bytes:
+        """Returns what a page says to whoever is answered with it."""
+        return _body(self.pages[url], self.plan.texts)
+
     # -- answering ----------------------------------------------------------------------------
 
     def reply(self, url: str, now_s: float = 0.0, condition: str = "") -> Reply:

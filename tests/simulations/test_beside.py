@@ -77,13 +77,16 @@ def test_an_order_about_a_host_a_retry_and_pages_put_in_change_nothing_of_what_i
         Fault(place="host", do="set-host", at_share=0.1, for_s=4.0, who=("m0",), change={"host": 1, "delay": 2.0}),
         Fault(place="anew", do="retry-job", at_share=0.6, who=("m2",), change={"job": ""}),
         Fault(place="put in", do="inject", at_share=0.3, who=("m1",), change={"job": "", "pages": 4}),
+        Fault(place="depth", do="set-job", at_share=0.4, who=("m1",), change={"job": "", "depth": 99}),
         Fault(place="items", do="results", at_share=0.5, who=("m2",), change={"job": ""}),
     ]
 
     report, stage = played(*said)
 
     assert report.violations == []
-    assert Counter(asked.verb for asked in stage.asked) == {"set-host": 2, "retry": 1, "inject": 1, "results": 1}
+    assert Counter(asked.verb for asked in stage.asked) == {
+        "set-host": 2, "retry": 1, "inject": 1, "set": 1, "results": 1,
+    }  # fmt: skip
 
 
 def test_a_job_that_was_cancelled_and_deleted_leaves_nothing() -> None:

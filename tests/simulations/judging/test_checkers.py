@@ -22,7 +22,7 @@ from simulations.observe.tables import Table
 from simulations.play.evidence import Asked, Remains, ScheduleKept, SinkFound
 from simulations.play.healing import IDLE, SESSION, THIN, UNSERVED, VIEWS, Ailment
 from simulations.play.options import Options
-from simulations.play.spiders import SEEN
+from simulations.play.spiders import SEEN, item_of
 from simulations.world.liars import FAREWELL
 from simulations.world.web import Host, Kind, Page, Visit, Web, WebPlan
 
@@ -408,12 +408,12 @@ def bring_a_deleted_job_back(evidence: Evidence) -> None:
 
 
 def tell_an_item_twice(evidence: Evidence) -> None:
-    item = {"url": next(iter(evidence.items))}
+    item = item_of(url := next(iter(evidence.items)), evidence.web.body(url))
     evidence.asked.append(Asked(200.0, 201.0, "m0", "results", {"job": 1}, [item, item], ""))
 
 
 def tell_an_item_of_a_page_that_comes_later(evidence: Evidence) -> None:
-    item = {"url": next(iter(evidence.items))}
+    item = item_of(url := next(iter(evidence.items)), evidence.web.body(url))
     evidence.asked.append(Asked(0.0, 0.1, "m0", "results", {"job": 1}, [item], ""))
 
 
@@ -431,6 +431,15 @@ def finish_with_a_page_queued(evidence: Evidence) -> None:
 
 def ask_what_was_let_go_of(evidence: Evidence) -> None:
     evidence.found["permissions"] = ["m0 asked for a page at 1.000 s, and had let go of its host's bucket"]
+
+
+def tell_what_no_order_explains(evidence: Evidence) -> None:
+    evidence.found["verbs"] = ["job 7: m1 had it running at 40.00 s, though it is paused by then"]
+
+
+def give_out_an_item_of_another_page(evidence: Evidence) -> None:
+    url, other = list(evidence.items)[:2]
+    evidence.results.append(item_of(url, evidence.web.body(other)))
 
 
 def log_an_error(evidence: Evidence) -> None:
@@ -580,6 +589,8 @@ FAULTS = {
     promise_what_is_not_stored: "acknowledged",
     let_go_of_what_nobody_has: "handovers",
     finish_with_a_page_queued: "endings",
+    tell_what_no_order_explains: "verbs",
+    give_out_an_item_of_another_page: "contents",
     ask_what_was_let_go_of: "permissions",
     vote_twice: "ballots",
     call_one_dead_too_soon: "rumours",
