@@ -66,13 +66,14 @@ def _of_lists(shape: PageShape) -> dict[str, float]:
 
 
 def _of_headings(shape: PageShape, stated: StatedTypes) -> dict[str, float]:
-    titled, headline = words_in(_between_names(stated.title)[0]), words_in(shape.headline)
+    title = _between_names(stated.title)[0]
+    titled, headline = words_in(title), words_in(shape.headline)
     return {
         "headings with numbers": _much(shape.counted_headings, 2),
         "a long headline": min(headline / 8, 1.0),
         "a short headline": float(0 < headline <= 2),
         "a long title": min(titled / 8, 1.0),
-        "a list's word in the title": float(names_a_list(stated.title) or names_a_list(shape.headline)),
+        "a list's word in the title": float(names_a_list(title) or names_a_list(shape.headline)),
         "a sentence for a title": min(small_words(stated.title) / 3, 1.0),
     }
 

@@ -24,8 +24,8 @@ _SMALL: Final = word_set(
 ).difference(("a", "in", "o", "i", "z"))
 _list_title = re.compile(
     r"^\W*(?:list of|liste (?:de|der|des|von)|lista (?:de|di)|category:|kategorie:|catégorie :|categoría:|index of)|"
-    r"\b(?:archives?|categories|directory|catalogu?e?|collections?|search results|rankings?|archiv|übersicht|rubrique|"
-    r"archivio|archivos?|catálogo|directorio|verzeichnis)\b",
+    r"\b(?:archives|categories|directory|catalogu?e?|collections|search results|rankings?|archivio|archivos|"
+    r"catálogo|directorio|verzeichnis)\W*$",
     re.IGNORECASE,
 ).search
 _words = re.compile(r"[^\W_]+").findall
@@ -43,5 +43,5 @@ def small_words(title: str) -> int:
 
 
 def names_a_list(title: str) -> bool:
-    """Tells whether a title says that its page is a list."""
+    """Tells whether a title says that its page is a list: at its beginning, or in its last word."""
     return _list_title(title) is not None
