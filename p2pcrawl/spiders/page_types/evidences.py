@@ -1,78 +1,99 @@
 """The evidences of a page's type: each a number from 0 to 1, of its text, its links, its address and its own words.
 
-Their weights were fitted on labelled real pages, with their own addresses and with addresses that say nothing, so that
-no address decides alone. Each sign was given, and what then weighed nothing was left out; docs/page-types.md has the
-figures. A weight above 0 speaks for an article, one below 0 for navigation.
+Their :mod:`weights <p2pcrawl.spiders.page_types.weights>` were fitted on labelled real pages, with their own addresses
+and with addresses that say nothing, so that no address decides alone. docs/page-types.md has the figures.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from math import exp
-from typing import Final
 
 from p2pcrawl.spiders.page_types.page_shape import PageShape
 from p2pcrawl.spiders.page_types.stated_types import StatedTypes
+from p2pcrawl.spiders.page_types.title_words import names_a_list, small_words, words_in
 from p2pcrawl.spiders.page_types.url_shape import UrlShape
+from p2pcrawl.spiders.page_types.weights import BALANCE, WEIGHTS
 
-WEIGHTS: Final[Mapping[str, float]] = {
-    "it states a product": 2.40,
-    "some text": 2.23,
-    "a long text": 1.96,
-    "text in one place": 1.74,
-    "a day in the URL": 1.61,
-    "a title in the URL": 1.53,
-    "og:type article": 1.47,
-    "it states an article": 1.43,
-    "an item's word in the URL": 1.40,
-    "class of single pages": 1.01,
-    "a date": 0.78,
-    "a number in the URL": 0.50,
-    "an ending": 0.34,
-    "one <article>": 0.20,
-    "an author or a day of publication": 0.12,
-    "most headings are links": -0.23,
-    "a list's word in the URL": -0.33,
-    "text in links": -0.37,
-    "cards of much text": -0.55,
-    "pictures of cards": -0.59,
-    "titles before the text": -0.94,
-    "pages by number": -1.02,
-    "more titles than text": -1.04,
-    "many prices": -1.08,
-    "cards with prices": -1.08,
-    "it states a list": -1.35,
-    "og:type of lists": -1.40,
-    "the front of a site": -1.53,
-    "texts that break off": -1.91,
-    "it states a site": -1.94,
-    "class of lists": -2.01,
-}
-BALANCE: Final = -2.06
-"""The sum at a page without any evidence."""
+_between_names = re.compile(r"\s[|–—·»:-]+\s|\s?::\s?|\|").split  # noqa: RUF001
 
 
 def evidences(shape: PageShape, stated: StatedTypes, url: UrlShape) -> dict[str, float]:
     """Weighs a page: each evidence by its name."""
-    titles, headings = len(shape.titles), shape.linked_headings + shape.plain_headings
+    return {
+        **_of_text(shape),
+        **_of_lists(shape),
+        **_of_headings(shape, stated),
+        **_of_parts(shape),
+        **_of_statements(stated),
+        **_of_url(url),
+    }
+
+
+def _of_text(shape: PageShape) -> dict[str, float]:
     return {
         "a long text": _much(shape.run, 1_500),
         "some text": _much(shape.run, 300),
         "text in one place": _much(shape.gathered, 1_000),
-        "text in links": min(shape.linked / max(shape.text, 1), 1.0),
+        "a long paragraph": _much(max(shape.prose, default=0), 500),
+        "paragraphs": _much(len(shape.prose), 10),
+        "text for each title": shape.prose_size / (shape.prose_size + 100 * len(shape.titles) + 100),
+        "code": _much(shape.tags["pre"], 2),
+        "quotations": _much(shape.tags["blockquote"], 2),
+        "legends": _much(shape.tags["figcaption"], 3),
+        "terms and what they mean": _much(shape.tags["dt"], 5),
+        "links within the page": _much(shape.anchors, 8),
+    }
+
+
+def _of_lists(shape: PageShape) -> dict[str, float]:
+    titles = len(shape.titles)
+    return {
         "titles before the text": _much(shape.before, 12),
         "more titles than text": titles / (titles + shape.run / 250 + 1),
-        "most headings are links": shape.linked_headings / headings if headings else 0.0,
+        "many links": _much(shape.links, 50),
         "texts that break off": _much(shape.open_ends, 3),
         "pages by number": _much(max(shape.numbered - 1, 0), 3),
-        "cards of much text": _much(shape.card_text, 300) if shape.cards > 4 else 0.0,
+        "links to pages of a list": _much(shape.page_links, 3),
         "cards with prices": _much(max(min(shape.cards, shape.prices) - 3, 0), 6),
         "pictures of cards": _much(max(min(shape.cards, shape.pictures) - 5, 0), 10),
-        "many prices": _much(max(shape.prices - 3, 0), 8),
+        "many pictures": _much(shape.pictures, 20),
+        "the same words for many links": _much(shape.repeated, 6),
         "one <article>": float(shape.articles == 1),
         "a date": float(0 < shape.times <= 3),
-        **_of_statements(stated),
-        **_of_url(url),
+    }
+
+
+def _of_headings(shape: PageShape, stated: StatedTypes) -> dict[str, float]:
+    title = _between_names(stated.title)[0]
+    titled, headline = words_in(title), words_in(shape.headline)
+    return {
+        "headings with numbers": _much(shape.counted_headings, 2),
+        "a long headline": min(headline / 8, 1.0),
+        "a short headline": float(0 < headline <= 2),
+        "a long title": min(titled / 8, 1.0),
+        "a list's word in the title": float(names_a_list(title) or names_a_list(shape.headline)),
+        "a sentence for a title": min(small_words(stated.title) / 3, 1.0),
+    }
+
+
+def _of_parts(shape: PageShape) -> dict[str, float]:
+    names = shape.names
+    return {
+        "parts of threads": _much(names.threads, 2),
+        "numbered posts": _much(names.posts, 4),
+        "parts of one product": _much(max(names.goods - 1, 0), 3),
+        "filters": _much(names.choices, 2),
+        "a pager": float(names.pages),
+        "names of categories": _much(names.sorts, 6),
+        "cards by name": _much(names.cards, 12),
+        "teasers by name": _much(names.teasers, 4),
+        "related pages": float(names.related),
+        "comments": float(names.remarks),
+        "a table of contents": float(names.contents),
+        "an author by name": float(0 < names.authors <= 6),
+        "a cart": float(names.carts),
     }
 
 
@@ -82,8 +103,13 @@ def _of_statements(stated: StatedTypes) -> dict[str, float]:
         "it states a product": float(stated.product),
         "it states a list": float(stated.a_list),
         "it states a site": float(stated.front),
+        "it states an author": float(stated.author),
+        "it states a headline": float(stated.headline),
+        "it states answers": float(stated.answers),
+        "a price in its head": float(stated.priced),
+        "a picture with its size": float(stated.pictured),
         "og:type article": float(stated.graph in ("article", "news", "blog_post", "video.other", "book")),
-        "og:type of lists": float(stated.graph.startswith(("product.group", "collection", "category", "object"))),
+        "no og:type": float(not stated.graph),
         "an author or a day of publication": float(stated.published),
         "class of single pages": float(stated.class_single),
         "class of lists": float(stated.class_many and not stated.class_single),
@@ -98,7 +124,8 @@ def _of_url(url: UrlShape) -> dict[str, float]:
         "a number in the URL": float(url.numbered),
         "a list's word in the URL": float(url.list_word),
         "an item's word in the URL": float(url.item_word),
-        "an ending": float(url.ended),
+        "a thread's word in the URL": float(url.thread),
+        "a plural in the URL": float(url.many),
     }
 
 

@@ -22,6 +22,11 @@ _LISTS: Final = word_set(
     "itemlist collectionpage searchresultspage blog offercatalog imagegallery productcollection datacatalog"
 )
 _FRONTS: Final = frozenset(("website", "organization", "newsmediaorganization", "onlinestore", "store"))
+_PUBLISHED: Final = word_set(
+    "article:published_time article:author author byl datepublished pubdate publishdate publish-date date dc.date"
+    " dc.date.issued dcterms.created parsely-pub-date sailthru.date citation_publication_date"
+)
+_PRICED: Final = frozenset(("product:price:amount", "og:price:amount", "price"))
 _SHOWN: Final = 40
 
 _single = re.compile(
@@ -54,12 +59,21 @@ class StatedTypes:
     class_single: bool = False
     class_many: bool = False
     title: str = ""
+    author: bool = False
+    """It states in JSON-LD by whom it was written."""
+    headline: bool = False
+    answers: bool = False
+    """It states questions and answers on what else it has."""
+    priced: bool = False
+    """Its head has a price."""
+    pictured: bool = False
+    """Its head has the size of its picture."""
 
 
 def stated_types(tree: LexborHTMLParser) -> StatedTypes:
     """Reads what a page states of its type."""
-    types, products = _types(tree)
-    graph, published = _metas(tree)
+    types, products, keys = _types(tree)
+    metas = _metas(tree)
     root, body = tree.css_first("html"), tree.body
     classes = " ".join(
         said
@@ -74,30 +88,39 @@ def stated_types(tree: LexborHTMLParser) -> StatedTypes:
         product=products == 1,
         a_list=not types.isdisjoint(_LISTS),
         front=bool(types) and types <= _FRONTS | {"webpage", "searchaction", "breadcrumblist"} and "website" in types,
-        graph=graph,
-        published=published,
+        graph=metas.get("og:type", "").strip().lower(),
+        published=not _PUBLISHED.isdisjoint(metas),
         class_single=_single(classes) is not None,
         class_many=_many(classes) is not None,
         title="" if title is None else title.text()[:200].strip(),
+        author="author" in keys or "person" in types,
+        headline="headline" in keys,
+        answers="faqpage" in types,
+        priced=not _PRICED.isdisjoint(metas),
+        pictured="og:image:width" in metas,
     )
 
 
-def _types(tree: LexborHTMLParser) -> tuple[set[str], int]:
-    """Returns the types of what is stated, in lower case, and how many products are."""
+def _types(tree: LexborHTMLParser) -> tuple[set[str], int, set[str]]:
+    """Returns the types of what is stated, in lower case, how many products are, and what is said of each in
+    JSON-LD.
+    """
     found: set[str] = set()
+    keys: set[str] = set()
     products = 0
     for each in json_ld_of(tree):
         for one in (each, each.get("mainEntity")):
             for name in _named(one):
                 found.add(name)
                 products += name in _PRODUCTS
+        keys.update(each)
     for node in tree.css("[itemtype]")[:_SHOWN]:
         parent = node.attributes
         name = (parent.get("itemtype") or "").rstrip("/").rpartition("/")[2].lower()
         if parent.get("itemprop") is None or name in _LISTS:
             found.add(name)
             products += name in _PRODUCTS
-    return found, products
+    return found, products, keys
 
 
 def _named(thing: Any) -> list[str]:
@@ -111,19 +134,13 @@ def _named(thing: Any) -> list[str]:
     ]
 
 
-def _metas(tree: LexborHTMLParser) -> tuple[str, bool]:
-    graph, published = "", False
+def _metas(tree: LexborHTMLParser) -> dict[str, str]:
+    """Returns the first value of each property of the head that has one."""
+    found: dict[str, str] = {}
     for node in tree.css("meta[content]"):
         said = node.attributes
         name = (said.get("property") or said.get("name") or said.get("itemprop") or "").strip().lower()
-        if name == "og:type":
-            graph = (said["content"] or "").strip().lower()
-        elif name in _PUBLISHED:
-            published = published or bool((said["content"] or "").strip())
-    return graph, published
-
-
-_PUBLISHED: Final = word_set(
-    "article:published_time article:author author byl datepublished pubdate publishdate publish-date date dc.date"
-    " dc.date.issued dcterms.created parsely-pub-date sailthru.date citation_publication_date"
-)
+        content = said["content"]
+        if content and not content.isspace():
+            found.setdefault(name, content)
+    return found

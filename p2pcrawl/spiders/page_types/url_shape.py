@@ -29,6 +29,15 @@ _LIST_QUERIES: Final = word_set(
     "page p paged pg q query s search k keyword keywords cat category sort order orderby filter tag facet "
     "start offset per_page limit view_mode suche"
 )
+_thread = re.compile(
+    r"viewtopic|showthread|/threads?[/-]|/topics?/(?:[^/]+/)?\d|/t/[^/]+/?\d*|/comments/|/questions/\d|/discussions?/\w|"
+    r"/forums?/.*\d{3}|[?&](?:t|tid|topic|threadid)=\d",
+    re.IGNORECASE,
+).search
+_plural = re.compile(r"[^\W\d_]+[^\W\d_s]s\Z", re.IGNORECASE).match
+MANY_WORDS_MAX: Final = 3
+GOODS_WORDS_MIN: Final = 3
+"""The words of a thing's name below ``/products/``, where most shops have each thing; kinds of things have fewer."""
 _FRONTS: Final = frozenset(("index", "home", "default", "main"))
 _language = re.compile(r"[a-z]{2}(?:[-_][a-z]{2})?\Z").match
 _between_words = re.compile(r"[-_+ .]").split
@@ -54,8 +63,10 @@ class UrlShape:
     """A word that lists have stands where theirs does: last, or before the last."""
     item_word: bool = False
     list_query: bool = False
-    ended: bool = False
-    """With ``.html`` or its like."""
+    thread: bool = False
+    """As threads of forums have them."""
+    many: bool = False
+    """Its last part is of few words, and the last of them is a plural as many languages have it."""
 
 
 def url_shape(url: str) -> UrlShape:
@@ -70,15 +81,17 @@ def url_shape(url: str) -> UrlShape:
     bare = _ending.sub("", last)
     words = [each for each in _between_words(bare) if each]
     plain = [_ending.sub("", each).lower() for each in steps]
+    of_goods = plain[-2:-1] == ["products"] and len(words) >= GOODS_WORDS_MIN
     return UrlShape(
         root=_is_front(plain) and not named,
         dated=_day(parts.path) is not None,
         words=sum(_has_letters(each) is not None for each in words),
         numbered=_has_number(words),
-        list_word=not _LIST_WORDS.isdisjoint(plain[-2:]),
-        item_word=not _ITEM_WORDS.isdisjoint(plain[:-1]),
+        list_word=not of_goods and not _LIST_WORDS.isdisjoint(plain[-2:]),
+        item_word=of_goods or not _ITEM_WORDS.isdisjoint(plain[:-1]),
         list_query=not _LIST_QUERIES.isdisjoint(named),
-        ended=last != bare,
+        thread=_thread(url) is not None,
+        many=0 < len(words) <= MANY_WORDS_MAX and _plural(words[-1]) is not None,
     )
 
 

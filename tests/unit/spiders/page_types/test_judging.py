@@ -37,7 +37,7 @@ def test_verdict_says_what_spoke_for_it() -> None:
 
     verdict = response_of(page).page_verdict
 
-    assert verdict.is_sure and "a day in the URL" in verdict.why
+    assert verdict.is_sure and "some text" in verdict.why
 
 
 def test_same_words_at_an_address_that_says_nothing_are_the_same() -> None:
@@ -46,6 +46,26 @@ def test_same_words_at_an_address_that_says_nothing_are_the_same() -> None:
     found = response_of(page._replace(url="http://127.0.0.1:8000/12")).page_type
 
     assert found is PageType.ARTICLE
+
+
+@pytest.mark.parametrize(
+    ("url", "head", "type"),
+    [
+        ("https://shop.example/products/oak-dining-table", "", PageType.ARTICLE),
+        ("https://forum.example/t/first-steps/3275", "", PageType.ARTICLE),
+        ("https://shop.example/x", '<meta property="og:type" content="product">', PageType.ARTICLE),
+        ("https://shop.example/x", '<meta property="og:type" content="product.group">', PageType.NAVIGATION),
+        ("https://shop.example/x", "", PageType.OTHER),
+        ("https://shop.example/help/contact-us", "", PageType.OTHER),
+    ],
+)
+def test_page_that_only_scripts_would_fill_is_told_from_outside(url: str, head: str, type: PageType) -> None:
+    page = f"<html><head>{head}</head><body><div id=app></div><script>start()</script></body></html>"
+
+    verdict = HtmlResponse(url, body=page.encode(), headers={"Content-Type": "text/html"}).page_verdict
+
+    assert verdict.type is type
+    assert type is PageType.OTHER or not verdict.is_sure
 
 
 @pytest.mark.parametrize("root", ["rss", "feed", "urlset"])

@@ -1,0 +1,1 @@
+"""The types of pages on real pages: how many are told right, and the fit of the weights."""
