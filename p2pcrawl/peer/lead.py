@@ -55,6 +55,9 @@ from p2pcrawl.peer.news.member_notes import MemberNotes
 from p2pcrawl.peer.schedules.beginning import Beginning
 from p2pcrawl.peer.schedules.firing import Firing
 from p2pcrawl.peer.schedules.schedule_calls import ScheduleCalls
+from p2pcrawl.peer.stored.crawled_links import CrawledLinks
+from p2pcrawl.peer.stored.page_search import PageSearch
+from p2pcrawl.peer.stored.shelf import Shelf
 from p2pcrawl.peer.watching.readiness import Readiness, reasons_of_disk, reasons_of_master
 from p2pcrawl.peer.watching.watch import Watch
 from p2pcrawl.private.presence import addresses_here
@@ -62,6 +65,7 @@ from p2pcrawl.private.secrets import replace_secret
 from p2pcrawl.slave.archiving import archiving
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.stores.warc.place import WarcPlace
+from p2pcrawl.wire.messages.slave_messages import LinksTold, PageTold, SeekLinks, SeekPage
 from p2pcrawl.wire.sealed.at_rest import RestSeal
 
 log = logging.getLogger(__name__)
@@ -98,8 +102,11 @@ class Lead:
             errors_to=errors_to,
             slave_options=config.warc.options() if config.warc is not None else (),
             check_spec=partial(told_refusal, self._seal),
+            seek=self._seek,
         )
         self._door = Door(credentials.identity.node_id, credentials.client)
+        self.crawled = CrawledLinks(self._door, folder, self._standing)
+        self._search = PageSearch(self._door, Shelf(config.warc.folder if config.warc is not None else None, folder))
         self._majority = config.partition is Partition.MAJORITY
         self._credentials = credentials
         self._acquaintances = Acquaintances(folder)
@@ -291,6 +298,7 @@ class Lead:
         await self.cluster.close()
         await end(self._tasks)
         await self.carrying.close()
+        await self._search.close()
         await self._note_acquaintances()
         await self.node.close()
         await self._close_stores()
@@ -405,6 +413,18 @@ class Lead:
             raise P2PCrawlError(f"this master does not know the question {what!r}")
         return json.dumps(answer).encode()
 
+    async def _seek(self, question: SeekLinks | SeekPage) -> LinksTold | PageTold:
+        """Answers what slaves ask of stored pages."""
+        if isinstance(question, SeekLinks):
+            return await self.crawled.next(question)
+        return await self._search.page(question)
+
+    def _standing(self) -> tuple[str, bool]:
+        """Tells a mark that changes when a bucket moves to or from here, and whether none is on its way."""
+        ownership = self.cluster.ownership
+        mark = f"{ownership.view:016x} {self.cluster.takeover.handovers}"
+        return mark, not ownership.syncing and ownership.complete
+
     # -- questions ----------------------------------------------------------------------------
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
@@ -415,6 +435,10 @@ class Lead:
             return await self.parts.ask(what, arguments)
         if what in Watch.WORDS:
             return await self.watch.ask(what, arguments)
+        if what == "crawled":
+            return await self.crawled.here(arguments)
+        if what in PageSearch.WORDS:
+            return await self._search.here(what, arguments)
         if what in ScheduleCalls.ASKED:
             return self.schedules.ask(what, arguments)
         return await self.questions.ask(what, arguments)
@@ -483,6 +507,10 @@ class Lead:
     def pages(self, job: int | str) -> AsyncIterator[list[GatheredPage]]:
         """Gathers the same by pages, with what is told of each."""
         return self.questions.gathering(job).pages()
+
+    def read(self, job: int | str) -> AsyncIterator[bytes]:
+        """Gathers the pages of a job that its callbacks got, from all masters, in pieces of whole lines."""
+        return self.crawled.gathering(self.questions.job_of({"job": job}).id).pieces()
 
     def outside(self, job: int | str, reason: str) -> AsyncIterator[bytes]:
         """Gathers the pages of a job that failed or were dropped for a reason, from all masters, in pieces of whole
