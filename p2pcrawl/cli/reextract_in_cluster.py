@@ -40,11 +40,13 @@ from p2pcrawl.stores.files.opening import STANDARD_OUTPUT, open_local_sink
 AWAY_AGAIN_S: Final = 15
 AWAY_TIMES: Final = 20
 """So often pages are tried again that may be on a machine which is away: for five minutes."""
-_IN_CLUSTER: Final[Mapping[str, Any]] = {
-    **SETTINGS,
+_UNLESS_TYPED: Final[Mapping[str, Any]] = {
     "RETRY_FAILED_AFTER": AWAY_AGAIN_S,
     "RETRY_FAILED_TIMES": AWAY_TIMES,
     "RETRY_FAILED_REASONS": (Failure.RAW_PAGE_AWAY.value,),
+}
+_FORCED: Final[Mapping[str, Any]] = {
+    **{name: value for name, value in SETTINGS.items() if name not in _UNLESS_TYPED},
     "REVISIT_HOST_BUDGET": 0,
 }
 
@@ -101,10 +103,10 @@ def run_reextract_in_cluster(asked: ClusterReextraction) -> int:
 
 
 def _begun(remote: Remote, of: int, asked: ClusterReextraction, files: Sequence[str]) -> int:
-    chosen = {name: value for name, value in asked.settings.items() if name.upper() not in _IN_CLUSTER}
-    settings: dict[str, Any] = {**settled_choice(chosen, list(files)), **_IN_CLUSTER, "STORED_PAGES_OF": of}
+    typed = {name.upper(): value for name, value in asked.settings.items()}
+    chosen = {**_UNLESS_TYPED, **settled_choice(typed, list(files)), **_FORCED, "STORED_PAGES_OF": of}
     sinks = [output for output in asked.outputs if scheme_of(output.url)]
-    submission = submission_of(asked.target, Settings(), settings, asked.arguments, sinks, asked.label)
+    submission = submission_of(asked.target, Settings(), chosen, asked.arguments, sinks, asked.label)
     number = int(remote.post("/v1/jobs", submission.plain())["job"])
     say(f"job {number} reads the stored pages of job {of}")
     return number

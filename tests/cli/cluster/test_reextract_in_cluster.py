@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.cli.conftest import ALLOWED, until
+from benchmarks.kit.parent import ends_with_us
+from tests.cli.conftest import ALLOWED, ENDS_S, environment, until
 from tests.cli.peers import Cluster, RunningPeer, asked
 from tests.demo_site import demo_site
 
@@ -87,3 +90,30 @@ def test_each_machine_reads_its_pages_and_differences_are_exact(tmp_path: Path) 
         assert told["failed"] == 0 and told["pages"] == len(lines_of(tmp_path / "old.jsonl"))
         assert all(told["masters"].values())
         assert_exact(tmp_path, told)
+
+
+def test_what_was_on_the_machine_of_a_killed_master_is_read_when_it_is_back(tmp_path: Path) -> None:
+    with crawled(tmp_path) as (cluster, peers, arguments):
+        slow = NEW.replace("number = int", "await asyncio.sleep(0.5)\n        number = int")
+        slow = "import asyncio\n" + slow.replace("def parse", "async def parse").replace("yield from", "yield")
+        (tmp_path / "pages.py").write_text(slow)
+        command = [sys.executable, "-m", "p2pcrawl", "reextract", "pages.py", "--job", "pages", "--peer"]
+        command += [peers[0][0].api, "-O", "new.jsonl", "--diff", "diff.jsonl", "--json", "--name", "again", *arguments]
+        command += ["-s", "RETRY_FAILED_AFTER=2", "-s", "RETRY_FAILED_TIMES=30"]
+        reading = subprocess.Popen(
+            command, cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            preexec_fn=ends_with_us(),
+        )  # fmt: skip
+        until(
+            lambda: any(j["pages"] > 10 for j in asked(peers[0][0].api, "jobs")["jobs"] if j["label"] == "again"),
+            "it reads",
+        )
+
+        peers[2][0].end(signal.SIGKILL)
+        cluster.start(*peers[2][1])
+        out, said = reading.communicate(timeout=ENDS_S)
+
+    assert reading.returncode == 0, said
+    told = json.loads(out)
+    assert told["failed"] == 0 and not told["away"]
+    assert_exact(tmp_path, told)
