@@ -39,21 +39,22 @@ class CrawledLinks:
         self._folder = folder
         self._standing = standing
         self._told: dict[int, AsyncIterator[list[Link]]] = {}
-        """By the job whose links they are."""
+        """By the job that asks: its start is in the hands of one slave at a time."""
 
     async def next(self, question: SeekLinks) -> LinksTold:
         """Answers a slave: the next part."""
-        if question.again or question.of not in self._told:
-            if not question.again:
-                return LinksTold(question.number, trouble="this master has not begun to tell the links")
-            self._told[question.of] = self._parts(question.of)
+        job = question.job
+        if question.again:
+            self._told[job] = self._parts(question.of)
+        elif job not in self._told:
+            return LinksTold(question.number, trouble="this master has not begun to tell the links")
         try:
-            part = await anext(self._told[question.of], None)
+            part = await anext(self._told[job], None)
         except P2PCrawlError as error:
-            del self._told[question.of]
+            self._told.pop(job, None)
             return LinksTold(question.number, trouble=str(error))
         if part is None:
-            del self._told[question.of]
+            self._told.pop(job, None)
         return LinksTold(question.number, part or [])
 
     def gathering(self, job: int, *, links: bool = False) -> Gathering[NodeId]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -34,6 +35,7 @@ class Shelf:
         """The jobs for which was looked at what there is."""
         self._looking: asyncio.Task[None] | None = None
         self._index: PageIndex | None = None
+        self._closing = False
 
     async def dates(self, job: int, keys: Sequence[bytes]) -> dict[bytes, str] | None:
         """Tells when the pages were answered that are here, of these keys; None: files are still gone through."""
@@ -44,16 +46,23 @@ class Shelf:
                 self._looking = asyncio.create_task(self._look(job))
             return None
         assert self._index is not None
-        return await asyncio.to_thread(self._index.dates, keys)
+        try:
+            return await asyncio.to_thread(self._index.dates, keys)
+        except sqlite3.Error as error:
+            raise StorageError(f"{self._path} cannot be read: {error}") from error
 
     async def page(self, key: bytes, limit: int) -> StoredPage | None:
         """Reads a page; None where it is not here. Raises StorageError for one that cannot be read."""
         if self._index is None:
             return None
-        return await asyncio.to_thread(self._index.find, key, limit)
+        try:
+            return await asyncio.to_thread(self._index.find, key, limit)
+        except sqlite3.Error as error:
+            raise StorageError(f"{self._path} cannot be read: {error}") from error
 
     async def close(self) -> None:
-        """Waits for what is being read, which is one file, and closes the index."""
+        """Waits for the file that is being read, and closes the index."""
+        self._closing = True
         if self._looking is not None:
             await asyncio.gather(self._looking, return_exceptions=True)
         if self._index is not None:
@@ -67,24 +76,38 @@ class Shelf:
             if self._index is None:
                 self._index = PageIndex(self._path, reading=True)
             self._looked.add(job)
-        except StorageError as error:
+        except (StorageError, OSError, sqlite3.Error) as error:
+            if self._closing:
+                return
             log.warning("raw pages cannot be looked up: %s", error)
+            if isinstance(error, sqlite3.DatabaseError):
+                # It holds nothing that the files do not.
+                await asyncio.to_thread(self._begin_anew)
             await asyncio.sleep(AGAIN_S)
         finally:
             self._looking = None
 
+    def _begin_anew(self) -> None:
+        self._looked.clear()
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+        for ending in ("", "-wal", "-shm"):
+            self._path.with_name(self._path.name + ending).unlink(missing_ok=True)
+
     def _read(self, folder: Path) -> None:
         index = PageIndex(self._path)
         try:
-            index.read_all(folder, _tell)
+            index.read_all(folder, self._tell)
             for path, place in index.damaged():
                 log.warning("%s is damaged: no raw page is read from byte %d on", path, place)
         finally:
             index.close()
 
-
-def _tell(name: str, left: int, pages: int) -> None:
-    log.info("reading %s; %d files left, %d raw pages so far", name, left, pages)
+    def _tell(self, name: str, left: int, pages: int) -> None:
+        if self._closing:
+            raise StorageError("the reading was given up")
+        log.info("reading %s; %d files left, %d raw pages so far", name, left, pages)
 
 
 def keys_of(texts: Iterable[str]) -> list[bytes]:

@@ -44,11 +44,13 @@ class PageSeeking:
             if not waiting.done():
                 waiting.set_exception(FetchError(Failure.RAW_PAGE_AWAY, "the session with the master has ended"))
 
-    async def links(self, of: int) -> AsyncIterator[list[Link]]:
-        """Yields the links whose pages a job has had, in parts. Raises P2PCrawlError where that cannot be told."""
+    async def links(self, job: int, of: int) -> AsyncIterator[list[Link]]:
+        """Yields the links whose pages the job ``of`` has had, in parts, for another ``job``. Raises
+        P2PCrawlError where that cannot be told.
+        """
         again = True
         while True:
-            told = await self._ask(SeekLinks(next(self._numbers), of, again))
+            told = await self._ask(SeekLinks(next(self._numbers), job, of, again))
             assert isinstance(told, LinksTold)
             if told.trouble:
                 raise P2PCrawlError(told.trouble)

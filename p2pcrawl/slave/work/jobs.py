@@ -155,7 +155,7 @@ class Jobs:
             cls = self._classes.get(spec.name) or self._class_of(spec, settings)
             close = partial(self._close_job, spec.id)
             if settings.reads_stored_pages:
-                links = partial(self.seeking.links, settings.stored_pages_of)
+                links = partial(self.seeking.links, spec.id, settings.stored_pages_of)
                 way = self.seeking.opener(spec.id)
                 run = JobRun(cls, spec.arguments, settings, networks, way, close, follows=False, stored_links=links)
             else:

@@ -357,8 +357,10 @@ class SeekLinks(Struct, array_like=True, tag=91):
 
     number: Count
     """Of the question; it comes back with the answer."""
+    job: Count
+    """That of the slave."""
     of: Count
-    """That job."""
+    """The one that had the pages."""
     again: bool
     """From the first one on."""
 

@@ -1,4 +1,4 @@
-"""``reextract`` in a cluster: each machine reads what it has stored, though the site is gone, and masters are killed."""
+"""``reextract`` in a cluster: each machine reads what it has stored, though the site is gone, and through kill -9."""
 
 from __future__ import annotations
 
