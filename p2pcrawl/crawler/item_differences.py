@@ -165,7 +165,7 @@ def items_by_page(folder: Path, job: int) -> Iterator[PageItems]:
 
 @dataclass(frozen=True, slots=True)
 class _ItemsHere:
-    """Those of a job in a data folder."""
+    """The items of a job in a data folder."""
 
     folder: Path
     job: int

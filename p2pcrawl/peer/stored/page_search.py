@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from msgspec import Struct
@@ -18,7 +19,7 @@ from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import P2PCrawlError, StorageError
 from p2pcrawl.overlay.peers import ASK_S, Peers
 from p2pcrawl.overlay.tasks import Tasks
-from p2pcrawl.peer.stored.shelf import Shelf, keys_of
+from p2pcrawl.peer.stored.shelf import Shelf, keys_told
 from p2pcrawl.wire.messages.slave_messages import PageTold, SeekPage
 
 KEYS_MAX: Final = 500
@@ -29,12 +30,15 @@ BUSY_S: Final = 0.3
 """After so long a master is asked again that still goes through its files."""
 
 
+AskDates = Callable[[Sequence[bytes]], Awaitable[dict[bytes, str]]]
+
+
 class _Dates(Struct):
     busy: bool
     dates: dict[str, str] = {}
 
 
-class _Piece(Struct):
+class _PagePiece(Struct):
     known: bool
     url: str = ""
     status: int = 0
@@ -46,7 +50,7 @@ class _Piece(Struct):
 
 
 _DATES = Decoder(_Dates)
-_PIECE = Decoder(_Piece)
+_PIECE = Decoder(_PagePiece)
 
 
 class PageSearch:
@@ -55,7 +59,7 @@ class PageSearch:
     def __init__(self, peers: Peers, shelf: Shelf) -> None:
         self._peers = peers
         self._shelf = shelf
-        self._lanes: dict[tuple[NodeId, int], _Lane] = {}
+        self._lanes: dict[tuple[NodeId, int, bool], _DateLane] = {}
         self._tasks = Tasks()
 
     async def page(self, question: SeekPage) -> PageTold:
@@ -77,7 +81,8 @@ class PageSearch:
     async def here(self, what: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Answers the searches of other masters. Raises ConfigurationError, ValueError for what none asks."""
         if what == "raw-dates":
-            found = await self._shelf.dates(int(arguments["job"]), keys_of(arguments["keys"][:KEYS_MAX]))
+            keys, again = keys_told(arguments["keys"][:KEYS_MAX]), arguments.get("again") is True
+            found = await self._shelf.dates(int(arguments["job"]), keys, again=again)
             if found is None:
                 return {"busy": True}
             return {"busy": False, "dates": {key.hex(): date for key, date in found.items()}}
@@ -102,35 +107,37 @@ class PageSearch:
     async def _last(self, job: int, key: bytes) -> NodeId:
         """Returns the master with the last answer; "" where no machine has one. Raises P2PCrawlError where one does not
         answer that is there: it may have a later one than the others."""
-        nodes = [member.id for member in self._peers.others()]
-        asked = [self._lane(node, job).date(key) for node in (self._peers.me, *nodes)]
-        dates = await asyncio.gather(*asked)
-        last = max(dates)
         # Where several are as late, it is read here if it can be: this master comes first.
-        return (self._peers.me, *nodes)[dates.index(last)] if last else NodeId("")
+        nodes = [self._peers.me, *(member.id for member in self._peers.others())]
+        for again in (False, True):
+            dates = await asyncio.gather(*(self._lane(node, job, again).date(key) for node in nodes))
+            if last := max(dates):
+                return nodes[dates.index(last)]
+        return NodeId("")
 
-    def _lane(self, node: NodeId, job: int) -> _Lane:
-        lane = self._lanes.get((node, job))
+    def _lane(self, node: NodeId, job: int, again: bool) -> _DateLane:
+        lane = self._lanes.get((node, job, again))
         if lane is None:
-            lane = self._lanes[node, job] = _Lane(self, node, job, self._tasks)
+            ask = partial(self._dates, node, job, again)
+            lane = self._lanes[node, job, again] = _DateLane(ask, self._tasks)
         return lane
 
-    async def ask_dates(self, node: NodeId, job: int, keys: Sequence[bytes]) -> dict[bytes, str]:
+    async def _dates(self, node: NodeId, job: int, again: bool, keys: Sequence[bytes]) -> dict[bytes, str]:
         """Asks a master when it has stored answers. Raises P2PCrawlError."""
         while True:
             if node == self._peers.me:
-                found = await self._shelf.dates(job, keys)
+                found = await self._shelf.dates(job, keys, again=again)
             else:
-                asked = {"job": job, "keys": [key.hex() for key in keys]}
+                asked = {"job": job, "keys": [key.hex() for key in keys], "again": again}
                 told = await self._peers.query(node, "ask:raw-dates", asked, _DATES)
                 found = None if told.busy else {bytes.fromhex(key): date for key, date in told.dates.items()}
             if found is not None:
                 return found
             await asyncio.sleep(BUSY_S)
 
-    async def _piece(self, node: NodeId, question: SeekPage) -> _Piece:
+    async def _piece(self, node: NodeId, question: SeekPage) -> _PagePiece:
         if node == self._peers.me:
-            return _Piece(**await self._piece_here(question.key, question.limit, question.offset))
+            return _PagePiece(**await self._piece_here(question.key, question.limit, question.offset))
         asked = {"key": question.key.hex(), "limit": question.limit, "offset": question.offset}
         return await self._peers.query(node, "ask:raw-page", asked, _PIECE, ASK_S)
 
@@ -152,11 +159,12 @@ class PageSearch:
         }
 
 
-class _Lane:
+class _DateLane:
     """The requests that wait to be asked for at one master, for one job."""
 
-    def __init__(self, search: PageSearch, node: NodeId, job: int, tasks: Tasks) -> None:
-        self._search, self._node, self._job, self._tasks = search, node, job, tasks
+    def __init__(self, ask: AskDates, tasks: Tasks) -> None:
+        self._dates = ask
+        self._tasks = tasks
         self._waiting: dict[bytes, list[asyncio.Future[str]]] = {}
         self._asking = False
 
@@ -175,7 +183,7 @@ class _Lane:
                 keys = list(self._waiting)[:KEYS_MAX]
                 waiting = {key: self._waiting.pop(key) for key in keys}
                 try:
-                    dates = await self._search.ask_dates(self._node, self._job, keys)
+                    dates = await self._dates(keys)
                 except P2PCrawlError as error:
                     _tell(waiting, error)
                     continue

@@ -11,7 +11,9 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Iterable, Sequence
+from math import inf
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
 from p2pcrawl.model.errors import StorageError
@@ -23,6 +25,9 @@ INDEX: Final = "raw-pages.db"
 """The name of the index in the data folder of a peer."""
 AGAIN_S: Final = 5.0
 """After so long files that could not be read are tried again."""
+LOOK_AGAIN_S: Final = 30.0
+"""So often it is looked at most whether what nobody has has come: files that were brought, pages of a job that goes on.
+"""
 
 
 class Shelf:
@@ -33,15 +38,18 @@ class Shelf:
         self._path = data / INDEX
         self._looked: set[int] = set()
         """The jobs for which was looked at what there is."""
+        self._looked_at = -inf
         self._looking: asyncio.Task[None] | None = None
         self._index: PageIndex | None = None
         self._closing = False
 
-    async def dates(self, job: int, keys: Sequence[bytes]) -> dict[bytes, str] | None:
-        """Tells when the pages were answered that are here, of these keys; None: files are still gone through."""
+    async def dates(self, job: int, keys: Sequence[bytes], *, again: bool = False) -> dict[bytes, str] | None:
+        """Tells when the pages were answered that are here, of these keys; None: files are still gone through.
+        ``again``: nobody has these; what has come since is looked at first, if that was not done lately.
+        """
         if self._folder is None:
             return {}
-        if job not in self._looked:
+        if job not in self._looked or (again and monotonic() - self._looked_at > LOOK_AGAIN_S):
             if self._looking is None:
                 self._looking = asyncio.create_task(self._look(job))
             return None
@@ -71,11 +79,13 @@ class Shelf:
 
     async def _look(self, job: int) -> None:
         assert self._folder is not None
+        begun = monotonic()
         try:
             await asyncio.to_thread(self._read, self._folder)
             if self._index is None:
                 self._index = PageIndex(self._path, reading=True)
             self._looked.add(job)
+            self._looked_at = begun
         except (StorageError, OSError, sqlite3.Error) as error:
             if self._closing:
                 return
@@ -110,6 +120,6 @@ class Shelf:
         log.info("reading %s; %d files left, %d raw pages so far", name, left, pages)
 
 
-def keys_of(texts: Iterable[str]) -> list[bytes]:
+def keys_told(texts: Iterable[str]) -> list[bytes]:
     """Reads keys as they travel."""
     return [bytes.fromhex(text) for text in texts]

@@ -1,4 +1,4 @@
-"""What a slave asks its master for of stored pages: which there are, and each of them, wherever in the cluster it is.
+"""The questions of a slave about stored pages: which there are, and each of them, wherever in the cluster it is.
 
 An answer comes in the order in which it was found, so each question has a number. When the session ends nobody
 answers any more: whatever waits fails then, for its page is begun again under another session.

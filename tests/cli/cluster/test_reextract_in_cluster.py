@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from benchmarks.kit.parent import ends_with_us
 from tests.cli.conftest import ALLOWED, ENDS_S, environment, until
 from tests.cli.peers import Cluster, RunningPeer, asked
@@ -78,8 +80,11 @@ def assert_exact(folder: Path, told: dict[str, Any]) -> None:
     assert len(lines_of(folder / "diff.jsonl")) == found["changed"] + found["removed"] + found["added"]
 
 
+@pytest.mark.slow
 def test_each_machine_reads_its_pages_and_differences_are_exact(tmp_path: Path) -> None:
     with crawled(tmp_path) as (cluster, peers, arguments):
+        # It has no files, and gets its pages through its master.
+        cluster.start("--role", "slave", "--slaves", "1", "--data", "n4")
         result = cluster.run(
             "reextract", "pages.py", "--job", "pages", "--peer", peers[1][0].api, "-O", "new.jsonl",
             "--diff", "diff.jsonl", "--json", *arguments,
@@ -92,6 +97,7 @@ def test_each_machine_reads_its_pages_and_differences_are_exact(tmp_path: Path) 
         assert_exact(tmp_path, told)
 
 
+@pytest.mark.soak
 def test_what_was_on_the_machine_of_a_killed_master_is_read_when_it_is_back(tmp_path: Path) -> None:
     with crawled(tmp_path) as (cluster, peers, arguments):
         slow = NEW.replace("number = int", "await asyncio.sleep(0.5)\n        number = int")
