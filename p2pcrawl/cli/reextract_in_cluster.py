@@ -31,7 +31,7 @@ from p2pcrawl.crawler.reextraction import SETTINGS
 from p2pcrawl.crawler.told_end import fruitless
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
-from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.outcome import Failure
 from p2pcrawl.peer.answers.submission import submission_of
 from p2pcrawl.stores.address import scheme_of
@@ -82,6 +82,10 @@ class ClusterReextraction:
 def run_reextract_in_cluster(asked: ClusterReextraction) -> int:
     """Begins the job, stays until it has ended, tells what differs, and returns the exit code."""
     files = [output.url for output in asked.outputs if not scheme_of(output.url)]
+    if asked.resumed and len(files) < len(asked.outputs):
+        raise ConfigurationError(
+            "--resume begins no job, whose sinks could be named: give a FILE, or `p2pcrawl results`"
+        )
     asked.sought.check(Path(path) for path in files if path != STANDARD_OUTPUT)
     for path in files:
         open_local_sink(path, replace=True)

@@ -142,6 +142,7 @@ def test_without_the_crawls_records_pages_go_to_parse_and_are_compared_by_a_fiel
         (["--warc", "empty", "--resume", "7"], "--resume is for clusters"),
         ([], "give --warc DIR with the pages, or --job JOB of a cluster"),
         (["--job", "7", "--of", "empty"], "--of wants the files of this machine"),
+        (["--job", "7", "--resume", "8", "-o", "https://a.example/hook"], "--resume begins no job"),
         (["--job", "7", "--key", "url"], "--key says by which fields"),
     ],
 )

@@ -7,6 +7,7 @@ master, those that come wait for the next one. Then the page is read where the l
 from __future__ import annotations
 
 import asyncio
+import logging
 from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -21,6 +22,8 @@ from p2pcrawl.overlay.peers import ASK_S, Peers
 from p2pcrawl.overlay.tasks import Tasks
 from p2pcrawl.peer.stored.shelf import Shelf, keys_told
 from p2pcrawl.wire.messages.slave_messages import PageTold, SeekPage
+
+log = logging.getLogger(__name__)
 
 KEYS_MAX: Final = 500
 """Asked for at once."""
@@ -69,13 +72,15 @@ class PageSearch:
             if not at:
                 return self._nowhere(question.number)
             piece = await self._piece(at, question)
+            head, body = b64decode(piece.head), b64decode(piece.body)
         except P2PCrawlError as error:
             return PageTold(question.number, trouble=str(error), away=True)
+        except ValueError as error:
+            return PageTold(question.number, trouble=f"it was told in a way that makes no sense ({error})", away=True)
         if not piece.known:
             return self._nowhere(question.number)
         if piece.trouble:
             return PageTold(question.number, trouble=piece.trouble)
-        head, body = b64decode(piece.head), b64decode(piece.body)
         return PageTold(question.number, at, piece.url, piece.status, head, body, piece.size, piece.truncated)
 
     async def here(self, what: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -186,8 +191,12 @@ class _DateLane:
                     dates = await self._dates(keys)
                 except P2PCrawlError as error:
                     _tell(waiting, error)
-                    continue
-                _tell(waiting, dates)
+                except Exception as error:
+                    # Whoever waits is not to wait for ever.
+                    log.exception("it cannot be found out when pages were stored")
+                    _tell(waiting, P2PCrawlError(f"it cannot be found out when it was stored ({error})"))
+                else:
+                    _tell(waiting, dates)
         finally:
             self._asking = False
 
