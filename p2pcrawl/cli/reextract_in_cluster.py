@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
-from p2pcrawl.cli.cluster.results_verb import fetch, fetched, gaps
+from p2pcrawl.cli.cluster.results_verb import fetch, fetched
 from p2pcrawl.cli.cluster.submit import brought_to_sinks, end_told, say, settled_choice, waited_for
 from p2pcrawl.cli.reextract import difference_words, differences_as_json
 from p2pcrawl.cli.screen.summary import INTERRUPTED
@@ -134,7 +134,7 @@ def _followed(
         found = before.compare_with(_ItemsThere(remote, number, folder), folder)
     for path in files:
         say(fetched(fetch(remote, number, path), path))
-    for line in (*end_told(end, seconds), *_left_out(end, number), *gaps(end)):
+    for line in (*end_told(end, seconds), *_left_out(end, number)):
         say(line)
     for line in difference_words(found, before.output) if found is not None else ["  nothing was compared"]:
         say(line)

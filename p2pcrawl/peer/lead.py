@@ -58,6 +58,7 @@ from p2pcrawl.peer.schedules.schedule_calls import ScheduleCalls
 from p2pcrawl.peer.stored.crawled_links import CrawledLinks
 from p2pcrawl.peer.stored.page_search import PageSearch
 from p2pcrawl.peer.stored.shelf import Shelf
+from p2pcrawl.peer.stored.sought import sought
 from p2pcrawl.peer.watching.readiness import Readiness, reasons_of_disk, reasons_of_master
 from p2pcrawl.peer.watching.watch import Watch
 from p2pcrawl.private.presence import addresses_here
@@ -65,7 +66,6 @@ from p2pcrawl.private.secrets import replace_secret
 from p2pcrawl.slave.archiving import archiving
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.stores.warc.place import WarcPlace
-from p2pcrawl.wire.messages.slave_messages import LinksTold, PageTold, SeekLinks, SeekPage
 from p2pcrawl.wire.sealed.at_rest import RestSeal
 
 log = logging.getLogger(__name__)
@@ -102,10 +102,8 @@ class Lead:
             errors_to=errors_to,
             slave_options=config.warc.options() if config.warc is not None else (),
             check_spec=partial(told_refusal, self._seal),
-            seek=self._seek,
         )
         self._door = Door(credentials.identity.node_id, credentials.client)
-        self.crawled = CrawledLinks(self._door, folder, self._standing)
         self._search = PageSearch(self._door, Shelf(config.warc.folder if config.warc is not None else None, folder))
         self._majority = config.partition is Partition.MAJORITY
         self._credentials = credentials
@@ -228,7 +226,8 @@ class Lead:
         config, settings = self._config, Settings(group_placement=self._config.placement)
         self._neighbours = Neighbours(self._folder, settings, self._door, config.copies, config.ring)
         self.holdings = self._neighbours.holdings
-        self.master = self._make_master(self._neighbours)
+        self.crawled = CrawledLinks(self._door, self._folder, self._neighbours.ownership)
+        self.master = self._make_master(self._neighbours, seek=partial(sought, self.crawled, self._search))
         await self.master.__aenter__()
         try:
             await self.holdings.open()
@@ -412,18 +411,6 @@ class Lead:
         else:
             raise P2PCrawlError(f"this master does not know the question {what!r}")
         return json.dumps(answer).encode()
-
-    async def _seek(self, question: SeekLinks | SeekPage) -> LinksTold | PageTold:
-        """Answers what slaves ask of stored pages."""
-        if isinstance(question, SeekLinks):
-            return await self.crawled.next(question)
-        return await self._search.page(question)
-
-    def _standing(self) -> tuple[str, bool]:
-        """Tells a mark that changes when a bucket moves to or from here, and whether none is on its way."""
-        ownership = self.cluster.ownership
-        mark = f"{ownership.view:016x} {self.cluster.takeover.handovers}"
-        return mark, not ownership.syncing and ownership.complete
 
     # -- questions ----------------------------------------------------------------------------
 

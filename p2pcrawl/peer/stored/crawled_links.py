@@ -7,13 +7,14 @@ from __future__ import annotations
 import asyncio
 import json
 from base64 import b64decode, b64encode
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 from msgspec.json import Decoder
 
+from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.frontier.reading.crawled_pages import crawled_after
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.page_link import Link
@@ -27,17 +28,14 @@ _PLAIN: Final = Decoder(dict[str, Any])
 _pack: Final = msgspec.msgpack.Encoder().encode
 _unpack: Final = msgspec.msgpack.Decoder(Link).decode
 
-Standing = Callable[[], tuple[str, bool]]
-"""Tells a mark that changes when a bucket moves to or from this master, and whether none is on its way."""
-
 
 class CrawledLinks:
     """``folder``: of this master's records."""
 
-    def __init__(self, peers: Peers, folder: Path, standing: Standing) -> None:
+    def __init__(self, peers: Peers, folder: Path, ownership: Ownership) -> None:
         self._peers = peers
         self._folder = folder
-        self._standing = standing
+        self._ownership = ownership
         self._told: dict[int, AsyncIterator[list[Link]]] = {}
         """By the job that asks: its start is in the hands of one slave at a time."""
 
@@ -73,7 +71,9 @@ class CrawledLinks:
 
     async def here(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Answers a gathering: the next pages that this master has the records of."""
-        mark, settled = self._standing()
+        # No bucket moves without another view, or another epoch of its own.
+        mark = f"{self._ownership.view:016x} {sum(self._ownership.counters)}"
+        settled = not self._ownership.syncing and self._ownership.complete
         found = await asyncio.to_thread(crawled_after, self._folder, int(arguments["job"]), int(arguments["after"]))
         pages: list[tuple[Any, ...]] = []
         for page in found:
