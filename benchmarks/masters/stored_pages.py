@@ -64,8 +64,11 @@ def read_again(folder: Path, pages: int, masters: int, slaves: int, *, size: int
     spider = folder / "pages.py"
     spider.write_text(OLD)
     with SiteProcess("benchmarks.kit.site", "--pages", pages, "--hosts", 60, "--size", size) as site:  # noqa: SIM117
-        # A peer's own folder is where it runs: each has raw pages of its own.
-        with Peers(folder / "peers", masters, slaves, "--warc", "raw") as peers:
+        with Peers(folder / "peers", 1, slaves, "--warc", folder / "raw-1") as peers:
+            for number in range(2, masters + 1):
+                # The last option counts: each has raw pages of its own.
+                peers.start(None, "--warc", folder / f"raw-{number}")
+            peers.until_agreed()
             arguments = {"start_urls": site.start, "allowed_domains": " ".join(site.hosts)}
             begun, cpu_s = time.monotonic(), peers.cpu_s()
             job = peers.submit(spider, arguments, {"CONCURRENT_REQUESTS_PER_DOMAIN": 64})
@@ -80,6 +83,7 @@ def read_again(folder: Path, pages: int, masters: int, slaves: int, *, size: int
             claims.note("read again, with the comparison", f"{time.monotonic() - begun:.1f} s")
             more = site.stats()["requests"] + site.stats()["robots"] - asked
             claims.claim("requests meanwhile", more, more == 0 == site.stats()["notfound"], "0")
+            claims.note("raw pages by master", ", ".join(_stored(folder, n) for n in range(1, masters + 1)))
     claims.claim("state", told["state"], told["state"] == "finished", "finished")
     claims.claim("pages read", told["pages"], told["pages"] >= pages, str(pages))
     claims.note("by master", ", ".join(map(str, told["masters"].values())))
@@ -91,6 +95,12 @@ def read_again(folder: Path, pages: int, masters: int, slaves: int, *, size: int
     wanted = sum(due(pages)[name] for name in ("changed", "removed", "added"))
     claims.claim("lines of differences", lines, lines == wanted, str(wanted))
     return claims
+
+
+def _stored(folder: Path, number: int) -> str:
+    """Tells how much a master has stored."""
+    files = list((folder / f"raw-{number}").glob("*.warc.gz*"))
+    return f"{sum(file.stat().st_size for file in files) / 1e6:.1f} MB in {len(files)} files"
 
 
 def _told(
@@ -117,7 +127,7 @@ def _told(
         os.kill(victim.pid, signal.SIGKILL)
         victim.wait(10.0)
         peers.drop(victim)
-        peers.start(victim.data, "--warc", victim.folder / "raw")
+        peers.start(victim.data, "--warc", folder / f"raw-{len(peers.living) + 1}")
     out, _ = process.communicate(timeout=reach_s)
     if process.returncode:
         raise RuntimeError(f"reextract: exit code {process.returncode}")
