@@ -75,7 +75,7 @@ def run_reextract(options: ReextractOptions) -> int:
     elif sought is not None:
         terminal.say("  nothing was compared: not all pages have been read yet")
     if options.as_json:
-        told = {**ending.as_json(), "left_out": dict(again.counted), "differences": _as_json(found)}
+        told = {**ending.as_json(), "left_out": dict(again.counted), "differences": differences_as_json(found)}
         print(json_line(told), file=sys.stderr if STANDARD_OUTPUT in again.outputs else sys.stdout)
     return ending.exit_code
 
@@ -127,7 +127,8 @@ def difference_words(found: Differences, output: Path | None) -> Iterator[str]:
         yield f"  {output}: {counted(found.added + found.removed + found.changed, 'difference')}"
 
 
-def _as_json(found: Differences | None) -> dict[str, Any] | None:
+def differences_as_json(found: Differences | None) -> dict[str, Any] | None:
+    """Returns what differs as plain data."""
     if found is None:
         return None
     return {

@@ -20,7 +20,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Protocol
 
 import msgspec
 
@@ -43,6 +43,20 @@ CREATE INDEX new_key ON new (key, number);
 """
 _PIECE: Final = 500
 _PRINT: Final = re.compile(r"[0-9a-f]{32}").fullmatch
+
+
+Page = tuple[bytes, str, list[bytes]]
+"""A page with its items: fingerprint, URL, and each item in JSON."""
+
+
+class ItemsNow(Protocol):
+    """The items of a re-extraction, page by page."""
+
+    def pages(self) -> Iterator[Page]:
+        """Yields the pages that have items, each once."""
+
+    def read_among(self, prints: Sequence[bytes]) -> set[bytes]:
+        """Returns those of these pages that were read, whether they have items or not."""
 
 
 @dataclass(slots=True)
@@ -100,6 +114,10 @@ class DifferenceSought:
 
     def compare(self, folder: Path, job: int) -> Differences:
         """Compares with the items of a job in ``folder``, and writes the differences. Raises P2PCrawlError."""
+        return self.compare_with(_ItemsHere(folder, job), folder)
+
+    def compare_with(self, now: ItemsNow, folder: Path) -> Differences:
+        """Does the same with items of whatever they come from; ``folder`` is used meanwhile."""
         before = folder / _BEFORE
         before.unlink(missing_ok=True)
         new_file(before)
@@ -111,7 +129,7 @@ class DifferenceSought:
                 comparing = _Comparing(db, draft.open("wb") if draft is not None else None, self.keys)
                 with comparing:
                     comparing.read(self._pages_before(), self._lines_before())
-                    comparing.compare(folder, job)
+                    comparing.compare(now)
             if draft is not None and self.output is not None:
                 draft.replace(self.output)
             return comparing.found
@@ -120,15 +138,13 @@ class DifferenceSought:
             if draft is not None:
                 draft.unlink(missing_ok=True)
 
-    def _pages_before(self) -> Iterator[tuple[bytes, str, list[bytes]]]:
+    def _pages_before(self) -> Iterator[Page]:
         for crawl, number in self.jobs:
-            for page in items_by_page(crawl, number):
-                yield page.fingerprint, page.url, unpacked(page.data).split(b"\n")
+            yield from _ItemsHere(crawl, number).pages()
         if self.file is not None:
             for found in _read_lines(self.file):
                 if _is_page(found):
-                    items = [_ENCODE(item) for item in found["items"]]
-                    yield bytes.fromhex(found["page"]), str(found.get("url", "")), items
+                    yield _page_of(found)
 
     def _lines_before(self) -> Iterator[Any]:
         if self.file is not None:
@@ -147,6 +163,21 @@ def items_by_page(folder: Path, job: int) -> Iterator[PageItems]:
         after = pages[-1].place
 
 
+@dataclass(frozen=True, slots=True)
+class _ItemsHere:
+    """The items of a job in a data folder."""
+
+    folder: Path
+    job: int
+
+    def pages(self) -> Iterator[Page]:
+        for page in items_by_page(self.folder, self.job):
+            yield page.fingerprint, page.url, unpacked(page.data).split(b"\n")
+
+    def read_among(self, prints: Sequence[bytes]) -> set[bytes]:
+        return ended_among(self.folder, self.job, prints)
+
+
 class _Comparing:
     def __init__(self, db: sqlite3.Connection, output: IO[bytes] | None, keys: Sequence[str]) -> None:
         self._db = db
@@ -162,7 +193,7 @@ class _Comparing:
         if self._output is not None:
             self._output.close()
 
-    def read(self, pages: Iterator[tuple[bytes, str, list[bytes]]], lines: Iterator[Any]) -> None:
+    def read(self, pages: Iterator[Page], lines: Iterator[Any]) -> None:
         """Takes in what is compared with."""
         for print_, url, items in pages:
             self._by_page = True
@@ -174,16 +205,15 @@ class _Comparing:
             row = (_digest(line), self._key_of(found), line)
             self._db.execute("INSERT INTO item (digest, key, line) VALUES (?, ?, ?)", row)
 
-    def compare(self, folder: Path, job: int) -> None:
+    def compare(self, now: ItemsNow) -> None:
         """Goes through the items of now."""
-        for page in items_by_page(folder, job):
-            lines = unpacked(page.data).split(b"\n")
+        for print_, url, lines in now.pages():
             if self._by_page:
-                self._compare_page(page.fingerprint, page.url, lines)
+                self._compare_page(print_, url, lines)
             else:
-                self._match(page.url, lines)
+                self._match(url, lines)
         if self._by_page:
-            self._compare_pages_without_items(folder, job)
+            self._compare_pages_without_items(now)
         else:
             self._pair()
 
@@ -201,14 +231,14 @@ class _Comparing:
             was = old[number] if number < len(old) else None
             self._tell(was, new[number] if number < len(new) else None, print_, url)
 
-    def _compare_pages_without_items(self, folder: Path, job: int) -> None:
+    def _compare_pages_without_items(self, now: ItemsNow) -> None:
         """Tells of what is left of before: removed where the page was read, else compared with nothing."""
         after = b""
         while rows := self._db.execute(
             "SELECT print, url, items FROM page WHERE print > ? ORDER BY print LIMIT ?", (after, _PIECE)
         ).fetchall():
             after = rows[-1][0]
-            read = ended_among(folder, job, [print_ for print_, _, _ in rows])
+            read = now.read_among([print_ for print_, _, _ in rows])
             for print_, url, items in rows:
                 lines = items.split(b"\n")
                 if print_ not in read:
@@ -287,6 +317,16 @@ def _plain(line: bytes) -> bytes:
 
 def _digest(line: bytes) -> bytes:
     return blake2b(line, digest_size=16).digest()
+
+
+def pages_in(lines: Iterable[bytes]) -> Iterator[Page]:
+    """Yields the pages that lines tell, as the API gives them."""
+    for line in filter(None, lines):
+        yield _page_of(msgspec.json.decode(line))
+
+
+def _page_of(found: Any) -> Page:
+    return bytes.fromhex(found["page"]), str(found.get("url", "")), [_ENCODE(item) for item in found["items"]]
 
 
 def _is_page(found: Any) -> bool:

@@ -202,6 +202,10 @@ class Crawler:
             raise ConfigurationError(
                 "a crawl without a data folder always begins anew: leave --again out, or give --data"
             )
+        if any(plan.settings.reads_stored_pages for plan in self._plans):
+            raise ConfigurationError(
+                "STORED_PAGES_OF names a job of a cluster: `p2pcrawl reextract --warc DIR` reads stored pages here"
+            )
         if len(self._plans) > 1:
             self._check_together()
         if self._warc is not None:

@@ -53,13 +53,17 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "HTTPCACHE_ENABLED": False,
     "PROXY_POOL": (),
     "HTTP_PROXY": "",
+    "REVISIT_INDEX": 0,
+    "REVISIT_DETAIL": 0,
+    "REVISIT_ROUNDS": 1,
+    "RETRY_FAILED_AFTER": 0,
     "CLOSESPIDER_PAGECOUNT": 0,
     "CLOSESPIDER_ITEMCOUNT": 0,
     "CLOSESPIDER_TIMEOUT": 0,
     "CLOSESPIDER_ERRORCOUNT": 0,
 }
-"""What makes no sense where nobody is asked: manners, second attempts, other ways to the web, and ends before the
-end. They go over whatever is chosen.
+"""What makes no sense where nobody is asked: manners, second attempts, visits, other ways to the web, ends before
+the end. They go over whatever is chosen.
 """
 _FILLED: Final = "filled"
 

@@ -162,5 +162,7 @@ class Exchange:
 
     def _new(self, job: Job, link: Link) -> NewLink:
         """Puts a link that another master found where it belongs."""
-        host, bucket = self._keys.place(job.settings.shard_key, link.url, link.fingerprint)
+        host, bucket = self._keys.place(
+            job.settings.shard_key, link.url, link.fingerprint, stored=job.settings.reads_stored_pages
+        )
         return NewLink(link, job.id, host, bucket, foreign=True)

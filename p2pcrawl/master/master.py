@@ -33,7 +33,7 @@ from p2pcrawl.master.slaves.outcomes import Intake
 from p2pcrawl.master.slaves.placing import placing_of
 from p2pcrawl.master.slaves.processes import RunHere
 from p2pcrawl.master.slaves.session import Session
-from p2pcrawl.master.slaves.slaves import Slaves
+from p2pcrawl.master.slaves.slaves import Seek, Slaves
 from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.crawl.job import JobSpec
 from p2pcrawl.model.crawl.record import ShardKey
@@ -60,9 +60,11 @@ class Master:
         errors_to: int | None = None,
         slave_options: Sequence[str] = (),
         check_spec: Callable[[JobSpec], str] | None = None,
+        seek: Seek | None = None,
     ) -> None:
         """``company``: those among whom it is, or :class:`Alone`. ``check_spec`` says why a job that another master
-        sent cannot be run here. ``slave_options``: for the command lines of slave processes."""
+        sent cannot be run here. ``slave_options``: for the command lines of slave processes. ``seek`` answers what
+        slaves ask of stored pages."""
         self.company = company
         self.ground = ground = company.ground
         self.jobs, self.workbench, self.recorder = ground.jobs, ground.workbench, ground.recorder
@@ -80,6 +82,7 @@ class Master:
             errors_to=errors_to,
             slave_options=slave_options,
             on_orphans=company.adopt,
+            seek=seek,
             fenced=company.sessions_end_by_time,
             ending=ground.fate.ending,
             journal=ground.journal,

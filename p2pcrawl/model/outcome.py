@@ -53,6 +53,8 @@ class Failure(StrEnum):
     """Decoding it, parsing it or looking for its links took more than ANSWER_CPU_MAX."""
     NOT_STORED = "not-stored"
     """Its raw page was wanted, and there is none."""
+    RAW_PAGE_AWAY = "raw-page-away"
+    """The same, while a machine is away that may have it."""
     SLAVE_LOST = "slave-lost"
     """The slave that held the lease died or fell silent."""
     HOST_DOWN = "host-down"

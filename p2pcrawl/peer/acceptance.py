@@ -15,6 +15,7 @@ from p2pcrawl.master.jobs.job import Job, job_of
 from p2pcrawl.master.jobs.sink_secrets import SinkSecrets, unsealed_sinks
 from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.crawl.job import JobId, JobSpec
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.peer.answers.submission import Submission, module_digest
@@ -43,6 +44,7 @@ class Acceptance:
         job; P2PCrawlError where too few masters answer.
         """
         self._check_label(submission.label)
+        submission = self._placed(submission)
         number = JobId(random.SystemRandom().randrange(1, 1 << 52))
         spec = replace(submission.spec(), id=number, submitted=int(time.time() * 1000))
         if refusal := refusal_of(spec):
@@ -97,6 +99,19 @@ class Acceptance:
     def _tell(self, job: Job) -> None:
         noted = self._journal.note(Notable.JOB_SUBMITTED, job=job.id, name=job.spec.name, label=job.spec.label)
         log.info("job %d, %s, was submitted", job.id, job.spec.label or job.spec.name, extra=noted)
+
+    def _placed(self, submission: Submission) -> Submission:
+        """Has a job that reads stored pages share them out as the job does that has stored them: so each is read where
+        it is, or by whoever took that place over. Raises ConfigurationError where there is no such job.
+        """
+        of = Settings().updated(submission.settings).stored_pages_of
+        if not of:
+            return submission
+        stored = self._cluster.master.jobs.get(of)
+        if stored is None or stored.is_deleted:
+            raise ConfigurationError(f"there is no job {of} whose stored pages could be read")
+        rest = {name: value for name, value in submission.settings.items() if name.lower() != "shard_key"}
+        return replace(submission, settings={**rest, "shard_key": stored.settings.shard_key.value})
 
     def _check_label(self, label: str) -> None:
         """Refuses a name that a job has which is not over: whoever calls it so would mean the other one."""

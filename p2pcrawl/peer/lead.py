@@ -55,6 +55,10 @@ from p2pcrawl.peer.news.member_notes import MemberNotes
 from p2pcrawl.peer.schedules.beginning import Beginning
 from p2pcrawl.peer.schedules.firing import Firing
 from p2pcrawl.peer.schedules.schedule_calls import ScheduleCalls
+from p2pcrawl.peer.stored.crawled_links import CrawledLinks
+from p2pcrawl.peer.stored.page_search import PageSearch
+from p2pcrawl.peer.stored.shelf import Shelf
+from p2pcrawl.peer.stored.sought import sought
 from p2pcrawl.peer.watching.readiness import Readiness, reasons_of_disk, reasons_of_master
 from p2pcrawl.peer.watching.watch import Watch
 from p2pcrawl.private.presence import addresses_here
@@ -100,6 +104,7 @@ class Lead:
             check_spec=partial(told_refusal, self._seal),
         )
         self._door = Door(credentials.identity.node_id, credentials.client)
+        self._search = PageSearch(self._door, Shelf(config.warc.folder if config.warc is not None else None, folder))
         self._majority = config.partition is Partition.MAJORITY
         self._credentials = credentials
         self._acquaintances = Acquaintances(folder)
@@ -221,7 +226,8 @@ class Lead:
         config, settings = self._config, Settings(group_placement=self._config.placement)
         self._neighbours = Neighbours(self._folder, settings, self._door, config.copies, config.ring)
         self.holdings = self._neighbours.holdings
-        self.master = self._make_master(self._neighbours)
+        self.crawled = CrawledLinks(self._door, self._folder, self._neighbours.ownership)
+        self.master = self._make_master(self._neighbours, seek=partial(sought, self.crawled, self._search))
         await self.master.__aenter__()
         try:
             await self.holdings.open()
@@ -291,6 +297,7 @@ class Lead:
         await self.cluster.close()
         await end(self._tasks)
         await self.carrying.close()
+        await self._search.close()
         await self._note_acquaintances()
         await self.node.close()
         await self._close_stores()
@@ -415,6 +422,10 @@ class Lead:
             return await self.parts.ask(what, arguments)
         if what in Watch.WORDS:
             return await self.watch.ask(what, arguments)
+        if what == "crawled":
+            return await self.crawled.here(arguments)
+        if what in PageSearch.WORDS:
+            return await self._search.here(what, arguments)
         if what in ScheduleCalls.ASKED:
             return self.schedules.ask(what, arguments)
         return await self.questions.ask(what, arguments)
@@ -483,6 +494,10 @@ class Lead:
     def pages(self, job: int | str) -> AsyncIterator[list[GatheredPage]]:
         """Gathers the same by pages, with what is told of each."""
         return self.questions.gathering(job).pages()
+
+    def read(self, job: int | str) -> AsyncIterator[bytes]:
+        """Gathers the pages of a job that its callbacks got, from all masters, in pieces of whole lines."""
+        return self.crawled.gathering(self.questions.job_of({"job": job}).id).pieces()
 
     def outside(self, job: int | str, reason: str) -> AsyncIterator[bytes]:
         """Gathers the pages of a job that failed or were dropped for a reason, from all masters, in pieces of whole

@@ -313,6 +313,16 @@ class Peer:
         async for piece in pieces:
             yield piece
 
+    async def read(self, job: int | str) -> AsyncIterator[bytes]:
+        """Yields the pages of a job that its callbacks got, as lines of JSON."""
+        if self._lead is not None:
+            pieces = self._lead.read(job)
+        else:
+            number = int((await self.ask("known", {"job": job}))["job"])
+            pieces = Gathering(number, self._masters, partial(self._gathered_from, "crawled", "")).pieces()
+        async for piece in pieces:
+            yield piece
+
     async def stream(self, what: str, arguments: dict[str, Any]) -> AsyncIterator[bytes]:
         """Answers a question of a face in pieces, as they come."""
         match what:
@@ -320,6 +330,8 @@ class Peer:
                 pieces = self.results(arguments["job"])
             case "pages":
                 pieces = self.pages(arguments["job"])
+            case "read":
+                pieces = self.read(arguments["job"])
             case "outside":
                 pieces = self.outside(arguments["job"], str(arguments.get("reason", "")))
             case "metrics":

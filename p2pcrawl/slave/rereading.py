@@ -1,64 +1,18 @@
-"""The way of a slave to pages that were stored earlier, in place of the web: nobody is asked for anything."""
+"""The way of a slave to pages that were stored on this machine earlier: nobody is asked for anything."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
-
-from multidict import CIMultiDict
 
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
 from p2pcrawl.fetch.connection.guard import Networks
-from p2pcrawl.fetch.connection.inflate import inflate, inflate_prefix
-from p2pcrawl.model.crawl.answer import Answer
-from p2pcrawl.model.crawl.fingerprint import fingerprint
-from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import FetchError, StorageError
 from p2pcrawl.model.outcome import Failure
-from p2pcrawl.stores.warc.page_index import PageIndex
-
-_TRUNCATED: Final = {
-    "length": Failure.TOO_LARGE,
-    "time": Failure.TOTAL_TIMEOUT,
-    "disconnect": Failure.LOST_CONNECTION,
-}
-
-_chunk: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r\n").match
-
-
-class StoredFetcher:
-    """Answers requests with what is stored, the last answer to each."""
-
-    def __init__(self, index: PageIndex, settings: Settings) -> None:
-        self._index = index
-        self._limit = settings.download_maxsize
-
-    async def fetch(self, request: Request, *, cut: int | None = None) -> Answer:
-        """Returns the stored answer. Raises FetchError for what is not stored, or was not whole."""
-        key = fingerprint(request.url, request.method, request.body)
-        try:
-            page = self._index.find(key, self._limit)
-        except StorageError as error:
-            raise FetchError(Failure.NOT_STORED, str(error)) from error
-        if page is None:
-            raise FetchError(Failure.NOT_STORED, "there is no raw page of it, and nobody is asked")
-        if page.truncated and cut is None:
-            kind = _TRUNCATED.get(page.truncated, Failure.LOST_CONNECTION)
-            raise FetchError(kind, f"only the beginning of it is stored ({page.truncated})")
-        protocol, headers = _head_of(page.head)
-        body = _without_chunks(page.body) if "chunked" in headers.get("Transfer-Encoding", "").lower() else page.body
-        encoding = ",".join(headers.popall("Content-Encoding", ()))
-        if encoding:
-            body = inflate(body, encoding, self._limit) if cut is None else inflate_prefix(body, encoding, cut)
-        cookies = tuple(headers.getall("Set-Cookie", ()))
-        return Answer(
-            request.url, page.status, headers, body if cut is None else body[:cut],
-            set_cookies=cookies, protocol=protocol, asked=False, answered=True,
-        )  # fmt: skip
+from p2pcrawl.slave.stored.stored_fetcher import StoredFetcher
+from p2pcrawl.stores.warc.page_index import PageIndex, StoredPage
 
 
 @asynccontextmanager
@@ -66,37 +20,17 @@ async def rereading(path: Path) -> AsyncIterator[OpenFetcher]:
     """Yields what opens fetchers that answer from an index of stored pages."""
     index = PageIndex(path, reading=True)
 
+    async def find(key: bytes, limit: int) -> StoredPage | None:
+        try:
+            return index.find(key, limit)
+        except StorageError as error:
+            raise FetchError(Failure.NOT_STORED, str(error)) from error
+
     @asynccontextmanager
     async def opened(settings: Settings, networks: Networks) -> AsyncIterator[StoredFetcher]:
-        yield StoredFetcher(index, settings)
+        yield StoredFetcher(find, settings)
 
     try:
         yield opened
     finally:
         index.close()
-
-
-def _without_chunks(body: bytes) -> bytes:
-    """Returns a body without the framing of chunks, which others keep and we do not; as it is where it has none."""
-    parts: list[bytes] = []
-    place = 0
-    while (chunk := _chunk(body, place)) is not None:
-        size = int(chunk[1], 16)
-        place = chunk.end() + size + 2
-        if not size:
-            return b"".join(parts)
-        if body[place - 2 : place] != b"\r\n":
-            break
-        parts.append(body[chunk.end() : place - 2])
-    return body
-
-
-def _head_of(head: bytes) -> tuple[str, CIMultiDict[str]]:
-    """Reads the head of an answer: its protocol, and its headers."""
-    first, *lines = head.split(b"\n")
-    headers = CIMultiDict[str]()
-    for line in lines:
-        name, colon, value = line.decode("utf-8", "surrogateescape").partition(":")
-        if colon:
-            headers.add(name.strip(), value.strip())
-    return first.split(b" ", 1)[0].decode("latin-1"), headers

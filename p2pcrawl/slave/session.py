@@ -31,7 +31,9 @@ from p2pcrawl.wire.messages.slave_messages import (
     JobClosing,
     JobOver,
     Leaving,
+    LinksTold,
     OpenJob,
+    PageTold,
     ReportsDurable,
     Returned,
     RobotsTask,
@@ -139,6 +141,8 @@ class SlaveSession:
                 self._jobs.doors.close_ports(message.endpoints)
             case Adopted():
                 self._orphanage.adopted(message.sequence)
+            case LinksTold() | PageTold():
+                self._jobs.seeking.told(message)
             case Stop():
                 if self._leaving is None:
                     self._leaving = asyncio.create_task(self._leave(None))
@@ -196,6 +200,8 @@ class SlaveSession:
         self._post.end()
         self._orphanage.detach()
         self._fence.close()
+        # Behind the fence: what it guards ends with the session, and not with what this says.
+        self._jobs.seeking.over()
         self._outbox.close()
         self._take_back()
         for _ in range(self._slots):

@@ -19,7 +19,8 @@ from typing import Any
 
 from p2pcrawl.fetch.connection.client import HttpClient
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
-from p2pcrawl.model.errors import LinkError, StorageError
+from p2pcrawl.model.errors import FetchError, LinkError, StorageError
+from p2pcrawl.model.outcome import Failure
 from p2pcrawl.model.printable import LogLines
 from p2pcrawl.overlay.link import OnClose
 from p2pcrawl.overlay.tasks import end
@@ -27,12 +28,21 @@ from p2pcrawl.slave.link.orphans import Orphanage
 from p2pcrawl.slave.link.post import Post, PostApart, PostThread
 from p2pcrawl.slave.pages.traces import sendable
 from p2pcrawl.slave.session import End, SlaveSession
+from p2pcrawl.slave.stored.page_seeking import PageSeeking
 from p2pcrawl.slave.work.doors import Doors, PeersHere
 from p2pcrawl.slave.work.jobs import Jobs
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.messages.codec import AnyMessage
 from p2pcrawl.wire.messages.desk import Desk
-from p2pcrawl.wire.messages.slave_messages import PROTOCOL, Bye, CloseJob, Hello, Welcome
+from p2pcrawl.wire.messages.slave_messages import (
+    PROTOCOL,
+    Bye,
+    CloseJob,
+    Hello,
+    SeekLinks,
+    SeekPage,
+    Welcome,
+)
 from p2pcrawl.wire.sealed.tls import Seal
 
 log = logging.getLogger(__name__)
@@ -62,7 +72,15 @@ class Slave:
         """``follows``: pages lead to others."""
         self._loop = asyncio.get_running_loop()
         self._thread = PostThread(new_loop, desk) if new_loop is not None else None
-        self._jobs = Jobs(classes or {}, open_fetcher, self._fail, Doors(peers_here), self._close_job, follows=follows)
+        self._jobs = Jobs(
+            classes or {},
+            open_fetcher,
+            self._fail,
+            Doors(peers_here),
+            self._close_job,
+            seeking=PageSeeking(self._seek),
+            follows=follows,
+        )
         self._orphanage = Orphanage()
         self._numbers = count(1)
         self._stragglers: list[asyncio.Task[None]] = []
@@ -215,6 +233,12 @@ class Slave:
         """Tells the master that a job's own code wants it to end."""
         if self._session is not None:
             self._post.send(CloseJob(job, sendable(reason)))
+
+    def _seek(self, question: SeekLinks | SeekPage) -> None:
+        """Asks the master for stored pages."""
+        if self._session is None:
+            raise FetchError(Failure.RAW_PAGE_AWAY, "there is no session with a master that could be asked")
+        self._post.send(question)
 
     def _fail(self, reason: Bye) -> None:
         self._failure = reason

@@ -139,6 +139,11 @@ def test_without_the_crawls_records_pages_go_to_parse_and_are_compared_by_a_fiel
         (["--warc", "empty", "--key", "url"], "--key says by which fields"),
         (["--warc", "empty", "--job", "7"], "--job says which job of --of"),
         (["--warc", "empty", "--against", "no.jsonl"], "no.jsonl: No such file"),
+        (["--warc", "empty", "--resume", "7"], "--resume is for clusters"),
+        ([], "give --warc DIR with the pages, or --job JOB of a cluster"),
+        (["--job", "7", "--of", "empty"], "--of wants the files of this machine"),
+        (["--job", "7", "--resume", "8", "-o", "https://a.example/hook"], "--resume begins no job"),
+        (["--job", "7", "--key", "url"], "--key says by which fields"),
     ],
 )
 def test_mistake_is_one_line_and_2(run: Run, tmp_path: Path, arguments: list[str], said: str) -> None:
@@ -191,3 +196,9 @@ def test_crawl_does_not_go_on_with_what_is_kept_of_a_reextraction(
     result = run("crawl", folder / "pages.py", *crawled["arguments"], "--data", "again")
 
     assert result.returncode == 2 and "is kept of a re-extraction; use another --data folder" in result.stderr
+
+
+def test_crawl_of_one_machine_has_no_job_whose_stored_pages_it_could_read(run: Run, tmp_path: Path) -> None:
+    result = run("crawl", "http://a.example/", "-s", "STORED_PAGES_OF=7")
+
+    assert result.returncode == 2 and "STORED_PAGES_OF names a job of a cluster" in result.stderr

@@ -60,7 +60,7 @@ def run_submit(
         open_local_sink(path, replace=True)
     sinks = [output for output in outputs if scheme_of(output.url)]
     chosen, base = chosen_crawl(target, scrapy)
-    submission = submission_of(chosen, base, _settled(settings, files), arguments, sinks, label)
+    submission = submission_of(chosen, base, settled_choice(settings, files), arguments, sinks, label)
     remote = Remote.find(peer, token_file)
     job = int(remote.post("/v1/jobs", submission.plain())["job"])
     items_on_stdout = STANDARD_OUTPUT in files
@@ -68,21 +68,21 @@ def run_submit(
         return tell_begun(
             remote, job, "" if sinks else f", and `p2pcrawl results {label or job} -o FILE`", as_json=as_json
         )
-    _say(f"job {job}: {label or submission.name}")
+    say(f"job {job}: {label or submission.name}")
     begun = time.monotonic()
     try:
-        end = _end(remote, job)
+        end = waited_for(remote, job)
         seconds = time.monotonic() - begun
         if sinks:
-            end = _brought(remote, job)
+            end = brought_to_sinks(remote, job)
     except KeyboardInterrupt:
-        _say(f"not waiting any more; job {job} goes on")
+        say(f"not waiting any more; job {job} goes on")
         return INTERRUPTED
     code = 1 if fruitless(end) or end["state"] in (CANCELLED, INCOMPLETE) else 0
-    for line in _summary(end, seconds):
-        _say(line)
+    for line in end_told(end, seconds):
+        say(line)
     for path in files:
-        _say(fetched(fetch(remote, job, path), path))
+        say(fetched(fetch(remote, job, path), path))
     if as_json:
         text = json_line({**end, "seconds": round(seconds, 3), "exit_code": code})
         print(text, file=sys.stderr if items_on_stdout else sys.stdout)
@@ -99,13 +99,13 @@ def tell_begun(remote: Remote, job: int, rest: str, *, as_json: bool) -> int:
     until = time.monotonic() + BEGINS_S
     while (status := _glance(remote, job)) is not None and time.monotonic() < until:
         if status["state"] == CANCELLED:
-            _say(f"{status['name']} cannot be run: {status['reason'] or 'it was cancelled'}")
+            say(f"{status['name']} cannot be run: {status['reason'] or 'it was cancelled'}")
             return 1
         if status["done"] or status["failed"] or status["state"] in ENDS:
             break
         time.sleep(LOOK_S)
     if not as_json:
-        _say(f"see `p2pcrawl jobs`{rest}")
+        say(f"see `p2pcrawl jobs`{rest}")
     return 0
 
 
@@ -126,14 +126,14 @@ def chosen_crawl(target: str, scrapy: Path | None) -> tuple[type[Spider] | str, 
     return spiders[0], settings
 
 
-def _settled(settings: dict[str, str], files: list[str]) -> dict[str, str]:
+def settled_choice(settings: dict[str, str], files: list[str]) -> dict[str, str]:
     """Returns the settings, with files in the place of the spider's own FEEDS."""
     own_feeds = all(name.lower() != "feeds" for name in settings)
     return {**settings, "FEEDS": "{}"} if files and own_feeds else settings
 
 
-def _end(remote: Remote, job: int) -> dict[str, Any]:
-    """Looks at the job until it is over; tells now and then how it goes."""
+def waited_for(remote: Remote, job: int, *, doing: str = "being fetched") -> dict[str, Any]:
+    """Looks at the job until it is over; tells now and then how it goes. ``doing``: what becomes of pages."""
     pause_s, told_at, told = LOOK_S, time.monotonic(), -1
     while True:
         status: dict[str, Any] = remote.get(job_path(job))
@@ -142,12 +142,12 @@ def _end(remote: Remote, job: int) -> dict[str, Any]:
         now = time.monotonic()
         if now - told_at >= TELL_S and status["pages"] != told:
             told_at, told = now, status["pages"]
-            _say(f"{counted(told, 'page')}, {status['queued']:,} queued, {status['leased']:,} being fetched")
+            say(f"{counted(told, 'page')}, {status['queued']:,} queued, {status['leased']:,} {doing}")
         time.sleep(pause_s)
         pause_s = min(LOOK_MAX_S, pause_s * 1.2)
 
 
-def _brought(remote: Remote, job: int) -> dict[str, Any]:
+def brought_to_sinks(remote: Remote, job: int) -> dict[str, Any]:
     """Looks at the job until nothing of it waits for a sink; tells now and then what does."""
     pause_s, told_at = LOOK_S, time.monotonic()
     while True:
@@ -158,12 +158,13 @@ def _brought(remote: Remote, job: int) -> dict[str, Any]:
         if time.monotonic() - told_at >= TELL_S:
             told_at = time.monotonic()
             for sink in waiting:
-                _say(f"{status['name']} is {status['state']}; {sink_words(sink)}")
+                say(f"{status['name']} is {status['state']}; {sink_words(sink)}")
         time.sleep(pause_s)
         pause_s = min(LOOK_MAX_S, pause_s * 1.2)
 
 
-def _summary(c: dict[str, Any], seconds: float) -> list[str]:
+def end_told(c: dict[str, Any], seconds: float) -> list[str]:
+    """Tells in lines how a job has ended."""
     why = f" ({c['reason']})" if c["reason"] else ""
     got = f"{counted(c['pages'], 'page')}, {counted(c['items'], 'item')}"
     lines = [f"{c['name']} {c['state']}{why}: {got} in {seconds:.1f} s"]
@@ -188,6 +189,7 @@ def _summary(c: dict[str, Any], seconds: float) -> list[str]:
     return lines
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
+    """Tells a line on standard error."""
     line = on_one_line(line)
     print(line if line.startswith(" ") else f"p2pcrawl: {line}", file=sys.stderr, flush=True)

@@ -10,6 +10,8 @@ from p2pcrawl.model.crawl.url import host_of
 from p2pcrawl.model.texts.imprint_url import IMPRINT_URL
 
 _KNOWN_MAX = 200_000
+SHARES = 64
+"""Stored pages are shared out among slaves in so many parts, as hosts are in a crawl: one site may be all there is."""
 
 
 class Keys:
@@ -18,10 +20,15 @@ class Keys:
     def __init__(self) -> None:
         self._hosts: dict[str, int] = {}
 
-    def place(self, shard_key: ShardKey, url: str, fingerprint: bytes) -> tuple[int, int]:
+    def place(self, shard_key: ShardKey, url: str, fingerprint: bytes, *, stored: bool = False) -> tuple[int, int]:
         """Returns the number of a URL's host, and the bucket that the URL is in. The start of a job has a fingerprint
         that its URL does not tell. An imprint is where its text says, whatever the key: each bucket has a host of its
-        own for them."""
+        own for them. ``stored``: nobody asks the host, so the pages of a bucket are shared out among made-up ones,
+        which are the bucket's, too: nothing of them has to be lent."""
+        if stored:
+            bucket = self.place(shard_key, url, fingerprint)[1]
+            share = key_hash(f"{fingerprint[-1] % SHARES}.stored.localhost")
+            return share - share % BUCKETS + bucket, bucket
         if url.startswith(IMPRINT_URL):
             bucket = int.from_bytes(fingerprint[:8], "big") % BUCKETS
             return key_hash(f"{bucket}.imprint.localhost"), bucket

@@ -182,10 +182,11 @@ class Intake:
     def _links(self, job: Job, parent: int, links: LinkColumns, batch: Batch, hold: Hold) -> None:
         """Takes in links: its own into the batch; those of other masters leave, and the page waits for them."""
         place, router, shard_key = self._keys.place, self._company.router, job.settings.shard_key
+        stored = job.settings.reads_stored_pages
         if links.shared.seed:
             self._openings.note(job, links.urls)
         for link, changed in zip(links.each(), links.changed or repeat(0), strict=False):
-            host, bucket = place(shard_key, link.url, link.fingerprint)
+            host, bucket = place(shard_key, link.url, link.fingerprint, stored=stored)
             owner = router.owner(bucket)
             if owner is None:
                 batch.links.append(NewLink(link, job.id, host, bucket, parent, changed=changed))
@@ -451,7 +452,10 @@ class Intake:
 _FAILURES = {Phase.FAILED: "failed", Phase.QUEUED: "retries"}
 """The figures of a host that the end of a fetch raises."""
 _UNFETCHED: frozenset[str] = frozenset(
-    {*Drop, Failure.MIDDLEWARE, Failure.GIVEN_UP, Failure.STORE, NoPage.REQUEUED, NoPage.STORED}
+    {
+        *(*Drop, Failure.MIDDLEWARE, Failure.GIVEN_UP, Failure.STORE, NoPage.REQUEUED, NoPage.STORED),
+        *(Failure.NOT_STORED, Failure.RAW_PAGE_AWAY),
+    }
 )
 """Ends that came about without a request to the host, unless it has answered."""
 

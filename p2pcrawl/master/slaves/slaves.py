@@ -56,10 +56,14 @@ from p2pcrawl.wire.messages.slave_messages import (
     Halt,
     Hello,
     Leaving,
+    LinksTold,
     Orphans,
+    PageTold,
     Renewed,
     Report,
     Returned,
+    SeekLinks,
+    SeekPage,
     Stop,
     Welcome,
 )
@@ -72,6 +76,8 @@ HEAR_S = 0.1
 """What the loop then gets to hear what has arrived, before any session is judged."""
 ADOPT_AGAIN_S = 1.0
 
+Seek = Callable[[SeekLinks | SeekPage], Awaitable[LinksTold | PageTold]]
+"""Answers what slaves ask of stored pages; whatever is in the way is in the answer."""
 OnOrphans = Callable[[int, Orphans], Awaitable[None]]
 """Makes safe what the slave of this process found out for another master. P2PCrawlError: not now; it is asked again."""
 
@@ -95,12 +101,14 @@ class Slaves:
         slave_options: Sequence[str] = (),
         fenced: bool = False,
         on_orphans: OnOrphans | None = None,
+        seek: Seek | None = None,
         ending: asyncio.Event | None = None,
         journal: Journal,
     ) -> None:
         """``left`` is called with the Bye of a slave that reports a fatal error, ``close_job`` with the job that a
         component of its spider wants to end, and why. Without ``on_orphans`` what slaves
-        found out for others is acknowledged and forgotten, to be fetched again. ``ending``, ``slave_options``: see
+        found out for others is acknowledged and forgotten, to be fetched again. Without ``seek`` no slave asks for
+        stored pages. ``ending``, ``slave_options``: see
         :class:`~.processes.Group`.
         """
         self._settings = settings
@@ -111,10 +119,12 @@ class Slaves:
         self._journal = journal
         self._fenced = fenced
         self.on_orphans = on_orphans
+        self._seek = seek
         self._session_last = 0
         self._leaving = False
         self._loop = asyncio.get_running_loop()
         self._adoptions = Tasks()
+        self._searches = Tasks()
         self.sessions: dict[int, Session] = {}
         self.void: dict[int, Session] = {}
         """Over, while their links wait for a Hello."""
@@ -169,7 +179,7 @@ class Slaves:
         self.group.stop_replacing()
         for session in (*self.sessions.values(), *self.void.values()):
             session.link.abort()
-        for task in self._adoptions:
+        for task in (*self._adoptions, *self._searches):
             task.cancel()
 
     def forget(self) -> None:
@@ -260,8 +270,15 @@ class Slaves:
                 session.stopping = True
             case Orphans():
                 self._adopt(session, message)
+            case SeekLinks() | SeekPage() if self._seek is not None:
+                self._searches.start(self._search(session, message, self._seek))
             case _:
                 raise LinkError(f"a slave does not say {type(message).__name__}")
+
+    async def _search(self, session: Session, question: SeekLinks | SeekPage, seek: Seek) -> None:
+        told = await seek(question)
+        if not session.link.closed:
+            session.link.send(told)
 
     # -- sessions -----------------------------------------------------------------------------
 

@@ -71,6 +71,7 @@ _NOT_NEGATIVE: Final = (
     "retry_failed_after",
     "retry_failed_times",
     "revisit_rounds",
+    "stored_pages_of",
 )
 _PROXY_SCHEMES: Final = ("http://", "https://", "socks5://", "socks5h://", "socks4://", "socks4a://")
 

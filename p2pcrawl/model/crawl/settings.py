@@ -264,6 +264,10 @@ class Settings(Readings):
     retry_failed_reasons: tuple[str, ...] = ("host-gone", "http-5xx", "http-429")
     """Of pages that failed for these reasons, as ``why --summary`` tells them; none: whatever it was."""
 
+    stored_pages_of: int = 0
+    """The number of a job of the cluster: its stored pages are read again, in place of the web; 0: none. `p2pcrawl
+    reextract` sets it."""
+
     # -- spider, items, ending ----------------------------------------------------------------
     article_reader: ArticleReader = ArticleReader.TRAFILATURA
     """Who finds the articles of pages: ``trafilatura``, or ``resiliparse`` where speed is all."""
@@ -362,6 +366,11 @@ class Settings(Readings):
         Of ``Mozilla/5.0 (compatible; SomeBot/1.0)`` that is SomeBot, for it is what site owners write.
         """
         return self.robotstxt_user_agent or _product(self.user_agent)
+
+    @property
+    def reads_stored_pages(self) -> bool:
+        """True if nobody is asked for anything: the pages are those that another job has stored."""
+        return self.stored_pages_of > 0
 
     @property
     def reads_usage(self) -> bool:

@@ -51,6 +51,11 @@ class StartWork:
             self._running.discard(collecting)
             await end([early, collecting])
 
+    @property
+    def closing(self) -> bool:
+        """True once nothing more of the job is wanted."""
+        return self._closing
+
     def close(self) -> None:
         """Ends those that are at work, for their job is closing. What they have yielded counts, and they begin anew if
         the job goes on.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any, Final
@@ -20,7 +20,7 @@ from p2pcrawl.fetch.connection.guard import Blocked, Networks
 from p2pcrawl.fetch.proxies.pooled_fetcher import proxy_pool
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.job import IDLE_END, START_URL, is_idle
-from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
+from p2pcrawl.model.crawl.page_link import FILE_CALLBACK, Link
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
@@ -52,6 +52,7 @@ from p2pcrawl.slave.pages.requeue_end import RequeueEnds
 from p2pcrawl.slave.pages.scope import Scope, UnheardMeta
 from p2pcrawl.slave.pages.start_work import StartWork
 from p2pcrawl.slave.pages.traces import sendable
+from p2pcrawl.slave.stored.link_seeding import LinkSeeding
 from p2pcrawl.slave.work.imprint_work import ImprintWork
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.making import make_component
@@ -65,6 +66,8 @@ from p2pcrawl.spiders.page_types.verdict import kind_for
 from p2pcrawl.spiders.requests.fingerprinter import SCRAPYS, identify_by
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.messages.slave_messages import Outcome, RobotsResult, RobotsTask, Task
+
+StoredLinks = Callable[[], AsyncIterator[list[Link]]]
 
 IDLE_AGAIN_S = 5.0
 """After so long they are asked again, where one wants the job to go on."""
@@ -87,9 +90,12 @@ class JobRun:
         close_job: Callable[[str], None] = lambda reason: None,
         *,
         follows: bool = True,
+        stored_links: StoredLinks | None = None,
     ) -> None:
-        """``close_job`` asks the master to end the job; ``follows``: its pages lead to others."""
+        """``close_job`` asks the master to end the job; ``follows``: its pages lead to others; ``stored_links`` begins
+        to tell the links at which a job starts that reads stored pages."""
         self._follows = follows
+        self._stored_links = stored_links
         self._open_fetcher = open_fetcher
         self.networks = networks
         self.memory = Memory()
@@ -120,6 +126,7 @@ class JobRun:
         self._items = ItemPassage(self._pipelines, self._errands, self.handle, self._complaints, settings.slave_silence)
         self._harvesting = Harvesting(self._items, self._announcing, self._complaints)
         self.starts = StartWork(self._side, self._harvesting)
+        self._seeding = LinkSeeding(self._harvesting, lambda: self.starts.closing)
         self._imprints = ImprintWork(settings, self.handle.stats)
         self._working = 0
         self._rest = asyncio.Event()
@@ -265,7 +272,7 @@ class JobRun:
             outcome = await fence.guard(self._idle(harvest))
         elif start:
             # A start() may wait as long as it likes, for work; another slave begins it anew.
-            outcome = await fence.guard(self.starts.run(harvest, outbox))
+            outcome = await fence.guard(self._start(harvest, outbox))
         elif imprint:
             outcome = self._imprints.follow(harvest)
         elif task.link.callback == FILE_CALLBACK:
@@ -291,6 +298,11 @@ class JobRun:
         outcome.stats = self.handle.stats.take_news()
         page.outcome = outcome
         outbox.put(page, task, whole=harvest.parts == 1)
+
+    async def _start(self, harvest: Harvest, outbox: Outbox) -> Outcome:
+        if self._stored_links is not None:
+            return await self._seeding.run(self._stored_links(), harvest, outbox)
+        return await self.starts.run(harvest, outbox)
 
     def _tell_type(self, harvest: Harvest, outcome: Outcome) -> None:
         """Tells what a page was taken for, and counts those that waited in the queue of another type."""

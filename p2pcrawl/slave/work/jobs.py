@@ -18,6 +18,7 @@ from p2pcrawl.model.crawl.job import SpiderRef
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.private.passing_folder import PassingFolder
+from p2pcrawl.slave.stored.page_seeking import PageSeeking
 from p2pcrawl.slave.work.doors import Doors
 from p2pcrawl.slave.work.job_run import JobRun
 from p2pcrawl.slave.work.projects_here import project_here
@@ -37,7 +38,9 @@ CLOSE_S = 10.0
 
 
 class Jobs:
-    """``failed`` hears of a job that cannot be opened, ``close_job`` of one that its own code wants to end."""
+    """``failed`` hears of a job that cannot be opened, ``close_job`` of one that its own code wants to end. ``seeking``
+    is the way to pages that the cluster has stored, for jobs that read them in place of the web.
+    """
 
     def __init__(
         self,
@@ -47,6 +50,7 @@ class Jobs:
         doors: Doors,
         close_job: Callable[[int, str], None] = lambda job, reason: None,
         *,
+        seeking: PageSeeking,
         follows: bool = True,
     ) -> None:
         self._classes = classes
@@ -54,6 +58,7 @@ class Jobs:
         self._failed = failed
         self.doors = doors
         self._close_job = close_job
+        self.seeking = seeking
         self._follows = follows
         self._ending: set[asyncio.Task[None]] = set()
         self._runs: dict[int, asyncio.Task[JobRun]] = {}
@@ -149,7 +154,12 @@ class Jobs:
                 install_scrapy_names()
             cls = self._classes.get(spec.name) or self._class_of(spec, settings)
             close = partial(self._close_job, spec.id)
-            run = JobRun(cls, spec.arguments, settings, networks, self._open_fetcher, close, follows=self._follows)
+            if settings.reads_stored_pages:
+                links = partial(self.seeking.links, spec.id, settings.stored_pages_of)
+                way = self.seeking.opener(spec.id)
+                run = JobRun(cls, spec.arguments, settings, networks, way, close, follows=False, stored_links=links)
+            else:
+                run = JobRun(cls, spec.arguments, settings, networks, self._open_fetcher, close, follows=self._follows)
             try:
                 await run.open()
             except BaseException:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -17,7 +18,7 @@ from p2pcrawl.model.crawl.fingerprint import Fingerprint, fingerprint
 from p2pcrawl.model.errors import ConfigurationError, StorageError
 from p2pcrawl.private.folders import new_file
 from p2pcrawl.stores.warc.stored_answers import HEAD_END, WarcAnswer, read_record, stored_answers
-from p2pcrawl.stores.warc.warc_file import ENDING, OPEN
+from p2pcrawl.stores.warc.warc_file import ENDING, OPEN, unfinished
 
 INDEX: Final = "stored.db"
 """The name of the file in the data folder of a re-extraction, and in no other."""
@@ -94,17 +95,37 @@ class PageIndex:
             self._read_file(path)
         return [path for folder in folders for path in sorted(folder.glob(f"*{ENDING}{OPEN}"))]
 
+    def read_all(self, folder: Path, told: Callable[[str, int, int], None]) -> None:
+        """Does the same for one folder, there may be files in it or not, and with those that somebody still writes:
+        what is in them by now. Told with the name that a file will have, and read again when it has grown.
+        """
+        sizes: dict[Path, int] = {}
+        for path in sorted(folder.resolve().glob(f"*{ENDING}*")):
+            if path.name.endswith((ENDING, ENDING + OPEN)):
+                with suppress(FileNotFoundError):
+                    sizes[path.with_name(path.name.removesuffix(OPEN))] = path.stat().st_size
+        known = dict(self._db.execute("SELECT path, size FROM file").fetchall())
+        new = [path for path, size in sizes.items() if known.get(str(path)) != size]
+        for left, path in zip(range(len(new), 0, -1), new, strict=True):
+            told(path.name, left, self.count())
+            try:
+                self._read_file(path)
+            except StorageError:
+                # It may have got its name in between.
+                self._read_file(path)
+
     def _read_file(self, path: Path) -> None:
         """Takes in one file: all of it in one transaction, or nothing."""
+        there = _as_it_is_called(path)
         self._db.execute("BEGIN IMMEDIATE")
         try:
             (number,) = self._db.execute(
                 "INSERT INTO file (path, size) VALUES (?, ?) ON CONFLICT (path) DO UPDATE SET size = excluded.size"
                 " RETURNING number",
-                (str(path), path.stat().st_size),
+                (str(path), there.stat().st_size),
             ).fetchone()
             self._db.execute("DELETE FROM damage WHERE file = ?", (number,))
-            for answer in stored_answers(path, lambda place: self._note_damage(number, place)):
+            for answer in stored_answers(there, lambda place: self._note_damage(number, place, there)):
                 self._take(answer, number)
             self._db.execute("COMMIT")
         except OSError as error:
@@ -113,7 +134,10 @@ class PageIndex:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
 
-    def _note_damage(self, file: int, place: int) -> None:
+    def _note_damage(self, file: int, place: int, path: Path) -> None:
+        if path.name.endswith(OPEN):
+            # It ends in the middle of what is being written.
+            return
         self._db.execute("INSERT OR REPLACE INTO damage VALUES (?, ?)", (file, place))
 
     def damaged(self) -> list[tuple[Path, int]]:
@@ -177,7 +201,13 @@ class PageIndex:
         """Counts the pages that nobody knows."""
         return int(self._db.execute("SELECT count(*) FROM page WHERE NOT used").fetchone()[0])
 
-    def find(self, key: Fingerprint, limit: int) -> StoredPage | None:
+    def dates(self, keys: Iterable[bytes]) -> dict[bytes, str]:
+        """Tells of those of these keys that have a page when it was answered."""
+        wanted = list(keys)
+        marks = ",".join("?" * len(wanted))
+        return dict(self._db.execute(f"SELECT key, date FROM page WHERE key IN ({marks})", wanted).fetchall())
+
+    def find(self, key: bytes, limit: int) -> StoredPage | None:
         """Reads the last answer to a request, of ``limit`` bytes at most; None where there is none. Raises StorageError
         for what cannot be read.
         """
@@ -198,10 +228,15 @@ class PageIndex:
         return StoredPage(url, status, head, body, truncated)
 
     def _block(self, file: int, place: int, limit: int) -> tuple[bytes, bytes]:
+        path = self._path(file)
         try:
-            _, block = read_record(self._path(file), place, limit + HEAD_MAX)
+            try:
+                _, block = read_record(_as_it_is_called(path), place, limit + HEAD_MAX)
+            except FileNotFoundError:
+                # It may have got its name in between.
+                _, block = read_record(path, place, limit + HEAD_MAX)
         except OSError as error:
-            raise StorageError(f"{self._path(file)} cannot be read: {error.strerror or error}") from error
+            raise StorageError(f"{path} cannot be read: {error.strerror or error}") from error
         head, _, body = block.partition(HEAD_END)
         return head, body
 
@@ -210,3 +245,8 @@ class PageIndex:
             (path,) = self._db.execute("SELECT path FROM file WHERE number = ?", (number,)).fetchone()
             self._files[number] = Path(path)
         return self._files[number]
+
+
+def _as_it_is_called(path: Path) -> Path:
+    """Returns the name that a file has now: another one while it is written."""
+    return path if path.exists() else unfinished(path)

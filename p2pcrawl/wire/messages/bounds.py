@@ -17,6 +17,9 @@ Fingerprint = Annotated[bytes, Meta(min_length=16, max_length=16)]
 Number = Annotated[int, Meta(ge=-(1 << 62), le=1 << 62)]
 """What a database can hold."""
 Count = Annotated[int, Meta(ge=0, le=1 << 62)]
+NodeName = Annotated[str, Meta(pattern="^([0-9a-f]{40})?$")]
+SOUGHT_LINKS_MAX = 2_000
+"""Links of stored pages in one message."""
 HostHash = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 BucketNumber = Annotated[int, Meta(ge=0, lt=4096)]
 Seconds = Annotated[float, Meta(ge=0.0, le=SECONDS_MAX)]

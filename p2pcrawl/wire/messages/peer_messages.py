@@ -22,6 +22,7 @@ from p2pcrawl.wire.messages.bounds import (
     Count,
     Fingerprint,
     HostHash,
+    NodeName,
     Number,
     OpenedHosts,
     PackedPast,
@@ -49,7 +50,6 @@ Opened = dict[int, OpenedHosts]
 
 Pieces = Annotated[list[tuple[Count, Count]], Meta(max_length=PIECES_MAX)]
 """Epochs of a bucket, in spans: behind the first number, up to the second one."""
-NodeName = Annotated[str, Meta(pattern="^([0-9a-f]{40})?$")]
 Seat = Annotated[bytes, Meta(min_length=SEAT_BYTES, max_length=SEAT_BYTES)]
 Electors = Annotated[dict[NodeName, Seat], Meta(max_length=VOTERS_MAX)]
 """Who is asked for consent, and from which seat each votes."""

@@ -16,8 +16,11 @@ from p2pcrawl.model.crawl.job import LABEL_MAX, PROJECT_MAX
 from p2pcrawl.wire.messages.bounds import (
     LEFT_OUT_CHARS,
     LEFT_OUT_MAX,
+    SOUGHT_LINKS_MAX,
     Count,
     Endpoints,
+    Fingerprint,
+    NodeName,
     Number,
     OpenedHosts,
     PackedPast,
@@ -349,6 +352,61 @@ class JobClosing(Struct, array_like=True, tag=90):
     job: Number
 
 
+class SeekLinks(Struct, array_like=True, tag=91):
+    """Slave to master: the next of the links whose pages a job has had, in the whole cluster."""
+
+    number: Count
+    """Of the question; it comes back with the answer."""
+    job: Count
+    """That of the slave."""
+    of: Count
+    """The one that had the pages."""
+    again: bool
+    """From the first one on."""
+
+
+class LinksTold(Struct, array_like=True, tag=92):
+    """Master to slave, in answer. They are over when there are none."""
+
+    number: Count
+    links: Annotated[list[WireLink], Meta(max_length=SOUGHT_LINKS_MAX)] = []
+    trouble: Annotated[str, Meta(max_length=8_000)] = ""
+    """Why it cannot be told now."""
+
+
+class SeekPage(Struct, array_like=True, tag=93):
+    """Slave to master: the last raw page that is an answer to a request, from wherever in the cluster it is stored."""
+
+    number: Count
+    job: Count
+    """Whose slave asks: for each job machines look at once what they have stored by then."""
+    key: Fingerprint
+    """Of the request's method, URL and body."""
+    limit: Count
+    """Its body is no longer."""
+    at: NodeName = ""
+    """Where the beginning of it was found, by a slave that wants the next piece."""
+    offset: Count = 0
+
+
+class PageTold(Struct, array_like=True, tag=94):
+    """Master to slave, in answer: a piece of a raw page, or why there is none."""
+
+    number: Count
+    at: NodeName = ""
+    """The master whose machine has it; empty where none has."""
+    url: str = ""
+    status: Count = 0
+    head: bytes = b""
+    body: bytes = b""
+    size: Count = 0
+    """Of the whole body."""
+    truncated: str = ""
+    trouble: Annotated[str, Meta(max_length=8_000)] = ""
+    away: bool = False
+    """A machine is away that may have it."""
+
+
 Message = (
     Hello
     | Welcome
@@ -370,4 +428,8 @@ Message = (
     | CloseJob
     | JobOver
     | JobClosing
+    | SeekLinks
+    | LinksTold
+    | SeekPage
+    | PageTold
 )

@@ -9,6 +9,7 @@ import pytest
 
 from p2pcrawl.fetch.connection.client import HttpClient
 from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.slave.stored.page_seeking import PageSeeking
 from p2pcrawl.slave.work.doors import Doors
 from p2pcrawl.slave.work.jobs import Jobs
 from p2pcrawl.wire.messages.slave_messages import Bye, WireJob
@@ -29,7 +30,7 @@ def same_path(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def whose(specs: list[WireJob]) -> list[str]:
     failures: list[Bye] = []
-    jobs = Jobs({}, HttpClient, failures.append, Doors())
+    jobs = Jobs({}, HttpClient, failures.append, Doors(), seeking=PageSeeking(lambda question: None))
     try:
         for spec in specs:
             jobs.open(spec)
@@ -76,7 +77,7 @@ async def test_pipeline_that_cannot_be_opened_is_told_whatever_it_raises(tmp_pat
         f"import asyncio\nclass Pipe:\n    def open_spider(self, spider):\n        raise {error}\n"
     )
     failures: list[Bye] = []
-    jobs = Jobs({}, HttpClient, failures.append, Doors())
+    jobs = Jobs({}, HttpClient, failures.append, Doors(), seeking=PageSeeking(lambda question: None))
     settings = {"item_pipelines": {f"{tmp_path / 'pipe.py'}:Pipe": 1}}
 
     try:

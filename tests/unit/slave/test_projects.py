@@ -12,6 +12,7 @@ import pytest
 
 from p2pcrawl.fetch.connection.client import HttpClient
 from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.slave.stored.page_seeking import PageSeeking
 from p2pcrawl.slave.work.doors import Doors
 from p2pcrawl.slave.work.jobs import Jobs
 from p2pcrawl.spiders.travelling.bundle import pack_files
@@ -44,7 +45,7 @@ def spec_of(number: int, packed: bytes, settings: dict[str, Any] | None = None, 
 async def found(*specs: WireJob) -> list[Any]:
     """What the spider of each job has found, when all are open."""
     failures: list[Bye] = []
-    jobs = Jobs({}, HttpClient, failures.append, Doors())
+    jobs = Jobs({}, HttpClient, failures.append, Doors(), seeking=PageSeeking(lambda question: None))
     try:
         for spec in specs:
             jobs.open(spec)
@@ -56,7 +57,7 @@ async def found(*specs: WireJob) -> list[Any]:
 
 async def refusal(spec: WireJob) -> str:
     failures: list[Bye] = []
-    jobs = Jobs({}, HttpClient, failures.append, Doors())
+    jobs = Jobs({}, HttpClient, failures.append, Doors(), seeking=PageSeeking(lambda question: None))
     try:
         jobs.open(spec)
         with pytest.raises(P2PCrawlError):

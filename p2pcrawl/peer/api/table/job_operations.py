@@ -174,4 +174,14 @@ OPERATIONS: Final = (
         (JOB,),
         stream=NDJSON,
     ),
+    Operation(
+        "streamReadPages",
+        "GET",
+        "/v1/jobs/{job}/read",
+        "Streams the pages of a job that its callbacks got, whether they have items or not, a line each",
+        Rank.READ,
+        "read",
+        (JOB,),
+        stream=NDJSON,
+    ),
 )
