@@ -39,6 +39,7 @@ from p2pcrawl.slave.link.outbox import Outbox
 from p2pcrawl.slave.middlewares.assembly import assembled, spider_side, without_left_out
 from p2pcrawl.slave.middlewares.fetch_stats import FetchStats
 from p2pcrawl.slave.middlewares.policy_cache import cache_of, stands_for_cache
+from p2pcrawl.slave.pages.board_pages import has_own_periods, own_period, unasked_end
 from p2pcrawl.slave.pages.complaints import Complaints
 from p2pcrawl.slave.pages.errands import Errands
 from p2pcrawl.slave.pages.file_work import FileWork
@@ -154,6 +155,7 @@ class JobRun:
             page_log=self._page_log,
             retry=next((each for each in self._components if isinstance(each, Retry)), None),
             requeues=RequeueEnds(settings) if self.handle.parts["downloader middleware"] else None,
+            period=partial(own_period, self.spider) if has_own_periods(self.spider, settings) else None,
         )
         self._files = FileWork(self._pages, self._errands, self._items, settings.referrer_policy)
 
@@ -269,6 +271,8 @@ class JobRun:
             outcome = self._imprints.follow(harvest)
         elif task.link.callback == FILE_CALLBACK:
             outcome = await self._files.file(harvest, outbox, fence)
+        elif (unasked := unasked_end(self.spider, task)) is not None:
+            outcome = unasked
         else:
             if task.link.seed:
                 self._home.welcome(task.link.url)
