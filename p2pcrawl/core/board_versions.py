@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from p2pcrawl.model.crawl.job_board import (
+from p2pcrawl.model.boards.job_board import (
     BOARDS_MAX,
     CLOSED_MAX,
     ENTRIES_MAX,

@@ -36,7 +36,7 @@ from p2pcrawl.crawler.plans import (
 from p2pcrawl.crawler.script_log import script_log, tell_end, told_progress
 from p2pcrawl.crawler.told_end import fruitless
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
-from p2pcrawl.master.boards.board_keeping import BoardKeeping
+from p2pcrawl.master.board_changes.board_keeping import BoardKeeping
 from p2pcrawl.master.boards.job_boards import counts_in
 from p2pcrawl.master.company.company import Alone
 from p2pcrawl.master.jobs.delivery import SinkState

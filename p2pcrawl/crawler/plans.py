@@ -8,9 +8,9 @@ from typing import Any
 
 from p2pcrawl.master.boards.job_boards import boards_of
 from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.model.boards.job_board import FROM_START, Boards, JobBoard
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.crawl.job import JobSpec, SpiderRef
-from p2pcrawl.model.crawl.job_board import FROM_START, Boards, JobBoard
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError

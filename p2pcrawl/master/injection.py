@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from p2pcrawl.core.control import CANCELLED, FINISHED, INCOMPLETE, RUNNING
-from p2pcrawl.master.boards.entries import bring_entries
+from p2pcrawl.master.board_changes.entries import bring_entries
 from p2pcrawl.master.boards.job_boards import mark_for
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.jobs.job import Job

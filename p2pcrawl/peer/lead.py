@@ -16,7 +16,7 @@ from typing import Any
 from p2pcrawl.core.control import DELETE, RETRY, VERBS
 from p2pcrawl.core.membership.output import Event
 from p2pcrawl.frontier.copies.set_aside import STORES, note_missing, set_aside
-from p2pcrawl.master.boards.board_keeping import BoardKeeping
+from p2pcrawl.master.board_changes.board_keeping import BoardKeeping
 from p2pcrawl.master.carrying import Carrying
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.company.neighbours import Neighbours

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.model.boards.job_board import JobBoard, mark_of
 from p2pcrawl.model.crawl.domains import read_domains, sites_of
-from p2pcrawl.model.crawl.job_board import JobBoard, mark_of
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.boards.board import Board, Limits
 from p2pcrawl.spiders.boards.joint_spider import read_named

@@ -38,9 +38,9 @@ from p2pcrawl.master.jobs.job import (
 from p2pcrawl.master.jobs.lifecycle import Lifecycle
 from p2pcrawl.master.jobs.loading import Loading
 from p2pcrawl.master.jobs.openings import Openings
+from p2pcrawl.model.boards.job_board import Boards
 from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.crawl.job import START_URL, JobId, JobSpec
-from p2pcrawl.model.crawl.job_board import Boards
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.private.folders import inner_folder, private

@@ -16,9 +16,9 @@ from p2pcrawl.core.control import CANCELLED, DELETED, FINISHED, INCOMPLETE, PAUS
 from p2pcrawl.core.hosts.politeness import Host, Pace
 from p2pcrawl.core.retuning import Tuned, check_tuned, merged_tuning, values_of
 from p2pcrawl.master.jobs.job_stats import put_together
+from p2pcrawl.model.boards.job_board import FROM_START, Boards
 from p2pcrawl.model.cluster.account import Account, AccountKey
 from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
-from p2pcrawl.model.crawl.job_board import FROM_START, Boards
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.outcome import Failure

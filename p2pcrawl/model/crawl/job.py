@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NewType
 
-from p2pcrawl.model.crawl.job_board import JobBoard
+from p2pcrawl.model.boards.job_board import JobBoard
 from p2pcrawl.model.crawl.sink_spec import SINKS_MAX, SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.printable import is_text

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any, Final, TypedDict
 
 from p2pcrawl.core.control import CANCELLED, FINISHED, INCOMPLETE, RUNNING
-from p2pcrawl.master.boards.board_keeping import BoardKeeping
+from p2pcrawl.master.board_changes.board_keeping import BoardKeeping
 from p2pcrawl.master.boards.job_boards import KnownBoard, boards_of, counts_in
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.jobs.job import Job
-from p2pcrawl.model.crawl.job_board import FROM_START, NAME_MAX, REMOVED, TEXT_MAX, JobBoard
+from p2pcrawl.model.boards.job_board import FROM_START, NAME_MAX, REMOVED, TEXT_MAX, JobBoard
 from p2pcrawl.model.errors import ConfigurationError, NotNow, NotThere
 from p2pcrawl.peer.answers.counts import Counts
 from p2pcrawl.spiders.boards.board import Board
@@ -94,6 +94,9 @@ class BoardCalls:
             )
         if what == "board-change":
             _there(job, known, board.name)
+        if other is not None and other.version.text == text and not other.version.closed:
+            # Typed again, perhaps since the call was not answered.
+            return await self._put(job, known, board.name, other.version, board)
         others = [each.board for each in known.values()]
         check_joins(board, others, job.settings)
         had = {*other.board.entries, *other.version.gone} if other is not None else set[str]()

@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 
 from p2pcrawl.core.board_versions import check_boards
+from p2pcrawl.model.boards.job_board import FROM_START, JobBoard
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.crawl.job import JobSpec, SpiderRef
-from p2pcrawl.model.crawl.job_board import FROM_START, JobBoard
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
@@ -66,7 +66,7 @@ class Submission:
 
     def plain(self) -> dict[str, Any]:
         """Returns it as JSON can hold it, with the passwords of its sinks."""
-        held = {name: getattr(self, name) for name in self.__slots__}
+        held = {name: getattr(self, name) for name in self.__slots__ if name != "boards" or self.boards}
         return {**held, "sinks": [asdict(sink) for sink in self.sinks]}
 
     @classmethod
@@ -99,9 +99,7 @@ class Submission:
             check_label(data["label"])
         for url in data.get("urls", ()):
             checked_url(url)
-        if texts := data.get("boards", {}):
-            check_boards(_versions(texts))
-            shared_settings([read_named(name, text) for name, text in texts.items()])
+        _check_texts(data.get("boards", {}))
         if Settings().updated(data.get("settings", {})).feeds:
             raise ConfigurationError("FEEDS are read where a job is submitted: name its outputs as the field 'sinks'")
         return cls(**{**data, "sinks": _sinks_of(data.get("sinks", []))})
@@ -151,6 +149,13 @@ def flag_of(arguments: Mapping[str, Any], name: str) -> bool:
     if not isinstance(value, bool):
         raise ConfigurationError(f"{name} is true or false in the JSON of the call's body, not {value!r:.80}")
     return value
+
+
+def _check_texts(texts: Mapping[str, str]) -> None:
+    """Raises ConfigurationError for boards that cannot be in one job."""
+    if texts:
+        check_boards(_versions(texts))
+        shared_settings([read_named(name, text) for name, text in texts.items()])
 
 
 def _versions(texts: Mapping[str, str]) -> dict[str, JobBoard]:

@@ -30,6 +30,7 @@ from p2pcrawl.model.errors import (
     TooSlow,
 )
 from p2pcrawl.model.texts.imprint_url import is_imprint
+from p2pcrawl.slave.boards.board_pages import has_own_periods, own_period, unasked_end
 from p2pcrawl.slave.hooks.inline_fetches import PLACE, HostPlace, InlineFetches
 from p2pcrawl.slave.hooks.left_out import LeftOutExamples
 from p2pcrawl.slave.hooks.page_log import PageLog
@@ -39,7 +40,6 @@ from p2pcrawl.slave.link.outbox import Outbox
 from p2pcrawl.slave.middlewares.assembly import assembled, spider_side, without_left_out
 from p2pcrawl.slave.middlewares.fetch_stats import FetchStats
 from p2pcrawl.slave.middlewares.policy_cache import cache_of, stands_for_cache
-from p2pcrawl.slave.pages.board_pages import has_own_periods, own_period, unasked_end
 from p2pcrawl.slave.pages.complaints import Complaints
 from p2pcrawl.slave.pages.errands import Errands
 from p2pcrawl.slave.pages.file_work import FileWork

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from p2pcrawl.model.crawl.job_board import Boards, is_mark, mark_of
+from p2pcrawl.model.boards.job_board import Boards, is_mark, mark_of
 from p2pcrawl.model.crawl.request import Kind, Request
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.boards.board import Board

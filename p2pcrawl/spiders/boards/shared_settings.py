@@ -1,4 +1,4 @@
-"""What the boards of one job share, and what each has for itself.
+"""The settings that the boards of one job share, and those that each has for itself.
 
 A board keeps its entries, its patterns, its fields, its depth, its periods and its limits of pages, items and seconds.
 All else is one per job: how fast hosts are asked, where items go, what becomes of duplicates, any setting by its name.
@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from p2pcrawl.model.crawl.job_board import JobBoard
+from p2pcrawl.model.boards.job_board import JobBoard
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.boards.board import Board

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from p2pcrawl.model.boards.job_board import JobBoard
 from p2pcrawl.model.crawl.job import SpiderRef
-from p2pcrawl.model.crawl.job_board import JobBoard
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.boards.board_file import ENDING, board_text, read_board
 from p2pcrawl.spiders.boards.joint_spider import JointSpider, joined_class

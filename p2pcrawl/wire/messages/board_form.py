@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from p2pcrawl.model.crawl.job_board import JobBoard
+from p2pcrawl.model.boards.job_board import JobBoard
 from p2pcrawl.wire.messages.slave_messages import WireJob
 
 

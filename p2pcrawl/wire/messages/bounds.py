@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
+from p2pcrawl.model.boards import job_board
 from p2pcrawl.model.choosing.setting_bounds import SECONDS_MAX
-from p2pcrawl.model.crawl import job_board, page_link
+from p2pcrawl.model.crawl import page_link
 from p2pcrawl.model.crawl.record import PAGE_TYPE_MAX
 from p2pcrawl.model.page_past import PAST_MAX
 

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from p2pcrawl.model.boards.job_board import BOARDS_MAX, CLOSED_MAX, ENTRIES_MAX, TEXT_MAX, VERSION_MAX
 from p2pcrawl.model.crawl.fingerprint import SIZE
 from p2pcrawl.model.crawl.job import LABEL_MAX, PROJECT_MAX
-from p2pcrawl.model.crawl.job_board import BOARDS_MAX, CLOSED_MAX, ENTRIES_MAX, TEXT_MAX, VERSION_MAX
 from p2pcrawl.wire.messages.bounds import (
     LEFT_OUT_CHARS,
     LEFT_OUT_MAX,
@@ -38,7 +38,7 @@ class Record(Struct, array_like=True, gc=False):
 
 
 class WireBoard(Struct, array_like=True, frozen=True):
-    """A board of a job; see :class:`p2pcrawl.model.crawl.job_board.JobBoard`."""
+    """A board of a job; see :class:`p2pcrawl.model.boards.job_board.JobBoard`."""
 
     version: Annotated[int, Meta(ge=1, le=VERSION_MAX)]
     text: Annotated[str, Meta(max_length=TEXT_MAX)]

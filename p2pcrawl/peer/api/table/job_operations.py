@@ -6,8 +6,8 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from p2pcrawl.model.crawl.job_board import NAME_MAX as BOARD_NAME_MAX
-from p2pcrawl.model.crawl.job_board import TEXT_MAX
+from p2pcrawl.model.boards.job_board import NAME_MAX as BOARD_NAME_MAX
+from p2pcrawl.model.boards.job_board import TEXT_MAX
 from p2pcrawl.peer.answers.board_calls import BoardChanged, BoardsAnswer
 from p2pcrawl.peer.api.table.answer_shapes import (
     CertificateAnswer,

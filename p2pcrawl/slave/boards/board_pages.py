@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from p2pcrawl.model.crawl.job_board import is_mark
+from p2pcrawl.model.boards.job_board import is_mark
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.outcome import Drop

@@ -26,12 +26,12 @@ from typing import Final
 
 from p2pcrawl.core.board_versions import with_board
 from p2pcrawl.core.control import ENDS, RUNNING
-from p2pcrawl.master.boards.entries import bring_entries
+from p2pcrawl.master.board_changes.entries import bring_entries
 from p2pcrawl.master.boards.job_boards import boards_of, limit_of, mark_in
 from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.jobs.admission import Admission
 from p2pcrawl.master.jobs.job import Job
-from p2pcrawl.model.crawl.job_board import JobBoard
+from p2pcrawl.model.boards.job_board import JobBoard
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.spiders.page.typed_urls import checked_url
@@ -88,11 +88,13 @@ class BoardKeeping:
 
     async def put(self, job: Job, name: str, board: JobBoard) -> None:
         """Puts a board into a job as it is from now on, whatever it was, durably at this master, tells the others, and
-        does what follows. Raises ConfigurationError for more than a job has.
+        does what follows; of one that is so already, all but the first. Raises ConfigurationError for more than a job
+        has, P2PCrawlError where nobody answers in time: then it may be asked for again.
         """
         async with self._changing:
-            boards = with_board(job.spec.boards, name, board, int(self._clock() * 1_000))
-            await self._admission.take_boards(job, boards)
+            if job.spec.boards.get(name) != board:
+                boards = with_board(job.spec.boards, name, board, int(self._clock() * 1_000))
+                await self._admission.take_boards(job, boards)
         try:
             async with asyncio.timeout(TOLD_S):
                 await self._spread(job)
