@@ -21,7 +21,8 @@ LIMIT_S = 60.0
 
 def text_of(site: Site, number: int, field: str = "title", more: str = "") -> str:
     """Returns the board of one page, which leads nowhere."""
-    return f"entries = ['{site.url(number)}']\n[articles]\nallow = ['/{number}$']\n[fields]\n{field} = 'title::text'\n{more}"
+    fields = f"[fields]\n{field} = 'title::text'\n"
+    return f"entries = ['{site.url(number)}']\n[articles]\nallow = ['/{number}$']\n{fields}{more}"
 
 
 def submission(folder: Path, **texts: str) -> Submission:
@@ -43,9 +44,11 @@ async def items_of(asked: Peer, job: int, count: int) -> dict[str, dict[str, Any
 
 
 async def met(*peers: Peer) -> None:
+    """Waits until all know of each other."""
     async with asyncio.timeout(LIMIT_S):
-        while any(len((await each.ask("members", {}))["members"]) < len(peers) for each in peers):  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+        for each in peers:
+            while len((await each.ask("members", {}))["members"]) < len(peers):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
 
 
 def put(name: str, text: str, job: int) -> dict[str, Any]:
