@@ -18,7 +18,7 @@ from p2pcrawl.cli.screen.relay import Relay
 from p2pcrawl.cli.screen.summary import CrawlEnd, summary
 from p2pcrawl.cli.screen.terminal import Terminal, json_line
 from p2pcrawl.cli.screen.words import counted
-from p2pcrawl.crawler import Crawler, Target, interruptible, new_event_loop
+from p2pcrawl.crawler import Crawler, Target, TogetherBoards, interruptible, new_event_loop
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.aids.log_setup import own_lines
@@ -48,6 +48,7 @@ class CrawlOptions:
     warc: Path | None = None
     warc_size: str = "1GB"
     scrapy: Path | None = None
+    together: bool = False
 
 
 def run_crawl(options: CrawlOptions) -> int:
@@ -59,8 +60,10 @@ def run_crawl(options: CrawlOptions) -> int:
     settings: RankedSettings | dict[str, str] = _settings(options)
     if options.scrapy is not None:
         targets, settings = chosen_spiders(options.scrapy, options.targets, settings)
+    if options.together and options.scrapy is not None:
+        raise ConfigurationError("--together is for boards; those of a Scrapy project are spiders")
     crawler = Crawler(
-        list(targets),
+        [TogetherBoards(options.targets)] if options.together else list(targets),
         outputs=[read_sink(typed) for typed in appended]
         + [read_sink(typed, replace=True) for typed in options.replaced],
         data=options.data,

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from p2pcrawl import __version__
+from p2pcrawl.cli.boards import board_verbs
 from p2pcrawl.cli.cluster import cluster_verbs
 from p2pcrawl.cli.reextract_verb import reextract
 from p2pcrawl.cli.schedules import schedule_verbs
@@ -69,6 +70,7 @@ def p2pcrawl() -> None:
     "-O", "--overwrite", "replaced", multiple=True, metavar="FILE|URL", help="The same, replacing what is there."
 )
 @options.slaves
+@click.option("--together", is_flag=True, help="Crawl several boards in one job, in place of one job for each.")
 @click.option(
     "--data", type=click.Path(path_type=Path), metavar="DIR", help="Keep the crawl in DIR, so that it can be resumed."
 )
@@ -96,6 +98,7 @@ def crawl(
     appended: tuple[str, ...],
     replaced: tuple[str, ...],
     slaves: int | None,
+    together: bool,
     data: Path | None,
     again: bool,
     rounds: int | None,
@@ -125,6 +128,7 @@ def crawl(
     p2pcrawl crawl https://example.com -s DEPTH_LIMIT=2 -o - | head
     p2pcrawl crawl news.py -o news.jsonl --data news -s REVISIT_INDEX=600     # goes on, asks for what is new
     p2pcrawl crawl press.toml                                # a crawl as data: docs/boards.md
+    p2pcrawl crawl --together press.toml sports.toml         # several boards in one job
     p2pcrawl crawl https://example.com --extract article -o articles.jsonl
     p2pcrawl crawl https://example.com --warc raw            # raw pages, for pywb and others: docs/warc.md
     p2pcrawl crawl https://example.com -o raw/site.warc.gz   # the same, in files raw/site-*.warc.gz
@@ -150,6 +154,7 @@ def crawl(
         warc,
         warc_size,
         scrapy,
+        together,
     )
     if not targets and scrapy is None:
         raise click.UsageError("Missing argument 'TARGET...': a URL or a spider", click.get_current_context())
@@ -351,5 +356,5 @@ def demo(
     return run_cluster(output, ClusterDemo(pages, hosts, 1 if slaves is None else slaves, seconds, level, stay))
 
 
-for verb in (reextract, *trying_verbs.ALL, *cluster_verbs.ALL, *schedule_verbs.ALL):
+for verb in (reextract, *trying_verbs.ALL, *board_verbs.ALL, *cluster_verbs.ALL, *schedule_verbs.ALL):
     p2pcrawl.add_command(verb)

@@ -29,7 +29,7 @@ def job_path(called: str | int, *rest: str) -> str:
     if not str(called):
         # A variable that is not set would name the list of all jobs, and the verb might be `delete`.
         raise ConfigurationError("no job is named: give its number or its name, or --last")
-    return "/".join(("/v1/jobs", quote(str(called), safe=""), *rest))
+    return "/".join(("/v1/jobs", quote(str(called), safe=""), *(quote(each, safe="") for each in rest)))
 
 
 class Remote:

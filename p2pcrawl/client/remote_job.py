@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from p2pcrawl.client.remote import job_path
 from p2pcrawl.core.control import CANCEL, ENDS, PAUSE, RESUME, RETRY
+from p2pcrawl.peer.answers.board_calls import BoardChanged, BoardsAnswer
 from p2pcrawl.peer.api.table.answer_shapes import (
     CertificateAnswer,
     ChangedJob,
@@ -147,6 +148,24 @@ class RemoteJob:
         """Changes settings of it while it runs, in the whole cluster."""
         body = {"settings": dict(settings)}
         return cast(ChangedJob, await self._cluster.change("PATCH", job_path(self.id, "settings"), body))
+
+    async def boards(self) -> BoardsAnswer:
+        """Lists its boards, with what each has brought."""
+        return cast(BoardsAnswer, await self._cluster.ask(job_path(self.id, "boards")))
+
+    async def add_board(self, name: str, text: str) -> BoardChanged:
+        """Adds a board to it while it runs: the text of a ``.toml``. ``name``: the board's, unless its text has one."""
+        body = {"file": name, "text": text}
+        return cast(BoardChanged, await self._cluster.change("POST", job_path(self.id, "boards"), body))
+
+    async def change_board(self, name: str, text: str) -> BoardChanged:
+        """Puts another text in the place of a board's."""
+        body = {"file": name, "text": text}
+        return cast(BoardChanged, await self._cluster.change("PUT", job_path(self.id, "boards"), body))
+
+    async def remove_board(self, name: str) -> BoardChanged:
+        """Takes a board away from it; its items stay."""
+        return cast(BoardChanged, await self._cluster.change("DELETE", job_path(self.id, "boards", name)))
 
     async def delete(self, *, force: bool = False) -> SteeredJob:
         """Removes it, when it is over, from all masters; with ``force`` also while items of it wait for a sink."""

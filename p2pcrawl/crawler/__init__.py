@@ -6,7 +6,7 @@ from p2pcrawl.crawler.crawl_scripts import CrawlerRunner as AsyncCrawlerRunner
 from p2pcrawl.crawler.event_loops import new_event_loop
 from p2pcrawl.crawler.interruption import interruptible
 from p2pcrawl.crawler.local_crawl import Crawler
-from p2pcrawl.crawler.plans import Target, WithArguments
+from p2pcrawl.crawler.plans import Target, TogetherBoards, WithArguments
 
 __all__ = [
     "AsyncCrawlerProcess",
@@ -15,6 +15,7 @@ __all__ = [
     "CrawlerProcess",
     "CrawlerRunner",
     "Target",
+    "TogetherBoards",
     "WithArguments",
     "interruptible",
     "new_event_loop",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 import os
 import shutil
 import tempfile
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
@@ -17,13 +19,25 @@ from typing import Any, Self
 
 import msgspec
 
+from p2pcrawl.core.accounts import told_figures
 from p2pcrawl.crawler.event_loops import new_event_loop
 from p2pcrawl.crawler.in_notebooks import frame_of, jobs_as_html
 from p2pcrawl.crawler.interruption import interruptible
-from p2pcrawl.crawler.plans import CrawlPlan, Target, check_shared, described, plan_of, ranked_choice, resolved_targets
+from p2pcrawl.crawler.plans import (
+    CrawlPlan,
+    Target,
+    boards_resumed,
+    check_shared,
+    described,
+    plan_of,
+    ranked_choice,
+    resolved_targets,
+)
 from p2pcrawl.crawler.script_log import script_log, tell_end, told_progress
 from p2pcrawl.crawler.told_end import fruitless
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
+from p2pcrawl.master.board_changes.board_keeping import BoardKeeping
+from p2pcrawl.master.boards.job_boards import counts_in
 from p2pcrawl.master.company.company import Alone
 from p2pcrawl.master.jobs.delivery import SinkState
 from p2pcrawl.master.jobs.job import FINISHED, Job
@@ -107,6 +121,7 @@ class Crawler:
         self._owes = False
         self._master: Master | None = None
         self._running: asyncio.Task[None] | None = None
+        self._keeping: BoardKeeping | None = None
         self._aborted = False
         self.jobs: list[Job] = []
         self.resumed = False
@@ -265,8 +280,27 @@ class Crawler:
             await master.__aexit__()
             raise
         self.was_finished = self.finished
+        if any(job.spec.boards for job in self.jobs):
+            self._keeping = self._keeping_of(master)
+            self._keeping.start()
         self._running = asyncio.create_task(master.run())
         self._running.add_done_callback(lambda _: master.outputs.end())
+
+    def _keeping_of(self, master: Master) -> BoardKeeping:
+        async def brought(job: Job) -> Mapping[str, Counter[str]]:
+            return counts_in(told_figures(job.counts)["stats"])
+
+        async def told(job: Job) -> None:
+            """Tells nobody: there is no other master."""
+
+        return BoardKeeping(
+            master.company,
+            master.admission,
+            master.aside.drop_board,
+            leads=lambda: True,
+            brought=brought,
+            spread=told,
+        )
 
     def _way(self, folder: Path) -> AbstractAsyncContextManager[OpenFetcher]:
         """Opens the way to the web of a slave in this process."""
@@ -297,10 +331,14 @@ class Crawler:
         raise ConfigurationError(f"the data folder {folder} holds another crawl ({told}); use another --data folder")
 
     async def _open_job(self, master: Master, plan: CrawlPlan, outputs: StartOutputs) -> Job:
-        spec = JobSpec(JobId(0), plan.name, plan.ref, plan.arguments, plan.settings.differences())
+        chosen, boards = plan.settings.differences(), dict(plan.boards)
+        spec = JobSpec(JobId(0), plan.name, plan.ref, plan.arguments, chosen, boards=boards)
         for job in master.jobs.values():
             if (job.spec.spider, job.spec.arguments) == (spec.spider, spec.arguments):
                 self.resumed = True
+                if boards_now := dict(boards_resumed(job, plan, int(time.time() * 1_000))):
+                    # What its pages are marked with goes by its name.
+                    spec = dataclasses.replace(spec, name=job.spec.name, boards=boards_now)
                 known = await master.outputs.known(job)
                 return await master.resume(job.id, spec, outputs.as_begun(known))
         return await master.submit(spec, outputs.specs)
@@ -308,6 +346,8 @@ class Crawler:
     async def __aexit__(self, *_: object) -> None:
         master, running = self._master, self._running
         try:
+            if self._keeping is not None:
+                await self._keeping.close()
             if running is not None:
                 running.cancel()
                 with suppress(asyncio.CancelledError, Exception):

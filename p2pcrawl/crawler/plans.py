@@ -6,12 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from p2pcrawl.master.boards.job_boards import boards_of
+from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.model.boards.job_board import FROM_START, Boards, JobBoard
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.crawl.job import JobSpec, SpiderRef
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.spiders.boards.board_file import board_text
+from p2pcrawl.spiders.boards.board_spider import BoardSpider
+from p2pcrawl.spiders.boards.joint_spider import JointSpider, read_named
 from p2pcrawl.spiders.finding.answered_names import scrapy_names_installed
+from p2pcrawl.spiders.loading.boards_together import boards_together
 from p2pcrawl.spiders.loading.chosen import merged_settings
 from p2pcrawl.spiders.loading.load import load_spider, parse_target, reference_of
 from p2pcrawl.spiders.spider import Spider
@@ -27,7 +34,14 @@ class WithArguments:
     arguments: Mapping[str, Any]
 
 
-Target = type[Spider] | SpiderRef | WithArguments | str
+@dataclass(frozen=True, slots=True)
+class TogetherBoards:
+    """Files of boards that are crawled in one job."""
+
+    files: Sequence[str]
+
+
+Target = type[Spider] | SpiderRef | WithArguments | TogetherBoards | str
 
 
 class CrawlPlan:
@@ -48,6 +62,8 @@ class CrawlPlan:
         self.settings = replace(settings, feeds={})
         """Without the feeds, which are outputs from here on, and may hold passwords."""
         self.arguments = arguments
+        self.boards: Boards = cls.texts if issubclass(cls, JointSpider) else {}
+        """Its boards, where it has several."""
         self.portable = portable
         self.name = str(cls.name)
 
@@ -80,7 +96,8 @@ def resolved_targets(
     """Returns the spiders that are meant, each with how other processes find it, if they can, and arguments of its own.
     Raises ConfigurationError.
     """
-    targets = [target] if isinstance(target, str | SpiderRef | WithArguments | type) else list(target)
+    alone = isinstance(target, str | SpiderRef | WithArguments | TogetherBoards | type)
+    targets: list[Target] = [target] if alone else list(target)  # type: ignore[list-item, arg-type]
     if not targets:
         raise ConfigurationError("nothing to crawl: give a URL or a spider")
     found: list[tuple[SpiderRef | None, type[Spider], Mapping[str, Any] | None]] = []
@@ -88,6 +105,10 @@ def resolved_targets(
     for each in targets:
         if isinstance(each, WithArguments):
             found.append((reference_of(each.spider), each.spider, each.arguments))
+            continue
+        if isinstance(each, TogetherBoards):
+            ref, cls, _ = boards_together(each.files)
+            found.append((ref, cls, None))
             continue
         if isinstance(each, type):
             found.append((reference_of(each), each, None))
@@ -118,6 +139,30 @@ def check_shared(spec: SinkSpec, theirs: SinkSpec, plan: CrawlPlan, other: Crawl
         or (one.feed_export_indent, one.feed_csv_safe) != (two.feed_export_indent, two.feed_csv_safe)
     ):
         raise ConfigurationError(f"{both} want {output} written in different ways: give each an output of its own")
+
+
+def boards_resumed(job: Job, plan: CrawlPlan, now_ms: int) -> Boards:
+    """Returns the boards of a job that goes on as a plan has them by now: what is new in them counts from now on.
+    Raises ConfigurationError where the job has one that the plan does not name.
+    """
+    named: dict[str, str] = {name: board.text for name, board in plan.boards.items()}
+    if not named and job.spec.boards and issubclass(plan.cls, BoardSpider):
+        named = {plan.name: board_text(plan.ref.file)}
+    known = boards_of(job) if named else {}
+    if others := [name for name, each in known.items() if name not in named and not each.version.closed]:
+        raise ConfigurationError(f"the crawl in the data folder has another board ({others[0]}): name it, too")
+    found: dict[str, JobBoard] = {}
+    for name, text in named.items():
+        before = known.get(name)
+        if before is None:
+            found[name] = JobBoard(now_ms, text)
+        elif before.version.text == text and not before.version.closed:
+            found[name] = replace(before.version, version=max(FROM_START, before.version.version))
+        else:
+            entries = read_named(name, text).entries
+            gone = tuple(sorted({*before.board.entries, *before.version.gone}.difference(entries)))
+            found[name] = JobBoard(max(now_ms, before.version.version + 1), text, gone)
+    return found
 
 
 def described(spec: JobSpec) -> str:

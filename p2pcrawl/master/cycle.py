@@ -26,6 +26,8 @@ from p2pcrawl.master.slaves.inbox import LOOK_AGAIN_S, Reports
 from p2pcrawl.master.slaves.outcomes import Aftermath, Intake
 from p2pcrawl.model.outcome import Drop
 
+_FOUND_AGAIN = f"dropped:{Drop.CLEARED}", f"dropped:{Drop.NO_BOARD}"
+"""What is counted of pages that are queued once more where somebody finds them."""
 IDLE_S = 1.0
 """A turn is made at least this often."""
 
@@ -97,7 +99,7 @@ class Cycle:
             self.granting.grant(batch.leases, now)
             batch.imprints = self.granting.imprints
         linked = {new.job for new in batch.links}
-        batch.cleared = {job for job in linked if ground.jobs[job].counts[f"dropped:{Drop.CLEARED}"]}
+        batch.cleared = {job for job in linked if any(ground.jobs[job].counts[reason] for reason in _FOUND_AGAIN)}
         batch.wants = await ground.loading.wants()
         batch.delivered = self.outputs.take_delivered()
         batch.states, batch.specs = ground.lifecycle.take_changes()

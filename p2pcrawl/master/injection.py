@@ -13,15 +13,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from p2pcrawl.core.control import CANCELLED, FINISHED, INCOMPLETE, RUNNING
-from p2pcrawl.fetch.connection.guard import opened_by
+from p2pcrawl.master.board_changes.entries import bring_entries
+from p2pcrawl.master.boards.job_boards import mark_for
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.jobs.job import Job
-from p2pcrawl.master.links.dispatch import Hold, Parcel
-from p2pcrawl.model.crawl.fingerprint import fingerprint
-from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import ConfigurationError, NotNow, P2PCrawlError
 
 INJECT_S = 30.0
@@ -45,8 +44,6 @@ class Injection:
         if len(urls) > URLS_MAX:
             raise ConfigurationError(f"at most {URLS_MAX:,} URLs are put into a job at once, not {len(urls):,}")
         was = job.state
-        # What they open is on disk here before any of them leaves, and goes along with them.
-        await self._cluster.master.admission.learn_opened({job.id: {host for url in urls if (host := opened_by(url))}})
         try:
             async with asyncio.timeout(INJECT_S):
                 await self._bring(job, urls)
@@ -59,23 +56,8 @@ class Injection:
         return {"job": job.id, "name": job.spec.name, "injected": len(urls), "was": was, "state": job.state}
 
     async def _bring(self, job: Job, urls: Sequence[str]) -> None:
-        cluster, settled = self._cluster, asyncio.Event()
-        # One more than there are links, until all are on their way: none may let the last one be counted off too early.
-        hold, own = Hold(1, settled.set), []
-        for url in dict.fromkeys(urls):
-            link = Link(url, fingerprint(url), seed=True)
-            bucket = self._ground.keys.bucket(job.settings.shard_key, url, link.fingerprint)
-            parcel = Parcel(link, bucket, hold)
-            if (owner := cluster.ownership.owner(bucket)) is not None:
-                cluster.dispatch.add(job.id, owner, parcel)
-            else:
-                hold.waiting += 1
-                own.append(parcel)
-        if own:
-            self._ground.mailbox.take_back(job.id, own)
-        cluster.dispatch.flush()
-        hold.count_off()
-        await settled.wait()
+        company, admission = self._cluster.neighbours, self._cluster.master.admission
+        await bring_entries(company, admission, job, urls, partial(mark_for, job))
 
     async def _open_again(self, job: Job) -> None:
         self._ground.lifecycle.steer(job, job.control.then(RUNNING))

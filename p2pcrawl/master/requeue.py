@@ -20,6 +20,7 @@ from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.revisits.visit_ends import VisitEnds
 from p2pcrawl.model.cluster.notable import Notable
+from p2pcrawl.model.crawl.request import Kind
 from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.model.reason_choice import EVERY_REASON, ReasonChoice
 
@@ -36,6 +37,8 @@ class _Clearing:
     job: Job
     kinds: Collection[str]
     count: asyncio.Future[int]
+    callback: str | None = None
+    """Of a board that is none any more, whose pages alone go, and are visited no more."""
     gone: int = 0
 
 
@@ -74,6 +77,15 @@ class Aside:
         self._wake()
         return count
 
+    def drop_board(self, job: Job, callback: str) -> asyncio.Future[int]:
+        """Drops what is queued of a board that is none any more, and has its other pages visited no more, durably;
+        returns how many were queued. ``callback``: of its pages. What is in a slave's hands goes on.
+        """
+        count: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._clearings.append(_Clearing(job, [str(kind) for kind in Kind], count, callback))
+        self._wake()
+        return count
+
     def restart(self, job: Job) -> asyncio.Future[int]:
         """Queues the entries of a job anew, durably; returns how many."""
         count: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -108,11 +120,16 @@ class Aside:
     async def _clear_queues(self) -> None:
         """Clears some of what is to be cleared; the rest has its turn later."""
         for clearing in list(self._clearings):
-            step = await self._recorder.run(Store.clear, clearing.job.id, clearing.kinds)
+            step = await self._recorder.run(Store.clear, clearing.job.id, clearing.kinds, clearing.callback)
             clearing.gone += len(step.records)
             clearing.job.counts.update(step.changes)
             self._bench.withdraw(step.records)
             self._company.doubt(step.touched)
+            if not step.records and clearing.callback is not None:
+                # What was queued for a visit has none any more.
+                step = await self._recorder.run(Store.cease, clearing.job.id, clearing.callback)
+                clearing.job.counts.update(step.changes)
+                self._company.doubt(step.touched)
             if not step.records:
                 self._clearings.remove(clearing)
                 if not clearing.count.done():

@@ -88,6 +88,8 @@ class Drop(StrEnum):
     """What was to be fetched is no request: only a broken slave or master can have told of it."""
     CLEARED = "cleared"
     """Somebody cleared the queue that it was in. It is queued again where it is found again."""
+    NO_BOARD = "board-gone"
+    """The board that it is of was taken away, or has reached its limit; or it was an entry, and is none any more."""
 
 
 class NoPage(StrEnum):

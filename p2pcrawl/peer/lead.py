@@ -7,7 +7,8 @@ import json
 import logging
 import os
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from p2pcrawl.core.control import DELETE, RETRY, VERBS
 from p2pcrawl.core.membership.output import Event
 from p2pcrawl.frontier.copies.set_aside import STORES, note_missing, set_aside
+from p2pcrawl.master.board_changes.board_keeping import BoardKeeping
 from p2pcrawl.master.carrying import Carrying
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.company.neighbours import Neighbours
@@ -41,6 +43,7 @@ from p2pcrawl.overlay.node import Credentials, OverlayNode
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.peer.acceptance import Acceptance, told_refusal
 from p2pcrawl.peer.acquaintances import AGES_S, Acquaintances
+from p2pcrawl.peer.answers.board_calls import BoardCalls
 from p2pcrawl.peer.answers.cluster_parts import ClusterParts
 from p2pcrawl.peer.answers.letters import Letters
 from p2pcrawl.peer.answers.questions import Questions
@@ -172,6 +175,14 @@ class Lead:
         self.steering = Steering(self.cluster, self.absences, self._credentials.identity)
         self.injection = Injection(self.cluster)
         self.clearing = QueueClearing(self.cluster)
+        self.board_keeping = BoardKeeping(
+            self._neighbours,
+            self.master.admission,
+            self.master.aside.drop_board,
+            leads=self.cluster.completion.falls_to_us,
+            brought=self._brought,
+            spread=partial(self.cluster.spread, enough=1),
+        )
         beginning = Beginning(self.cluster, self.acceptance, self.injection, self._seal)
         self.schedules = ScheduleCalls(self.cluster, self.acceptance, beginning, self._seal)
         self.firing = Firing(self.cluster, beginning)
@@ -186,6 +197,7 @@ class Lead:
             self._folder,
             self._credentials.cluster,
         )
+        self.boards = BoardCalls(self.cluster, self.questions.counts, self.board_keeping)
         self.host_changes = HostChanges(self.cluster)
         self.parts = ClusterParts(self.cluster)
         self.readiness = Readiness(
@@ -265,6 +277,7 @@ class Lead:
         self.notes.start()
         self.steering.start()
         self.deletion.start()
+        self.board_keeping.start()
         self.firing.start()
         self.watch.start()
         self._member_notes.came(self.node.membership.me)
@@ -293,6 +306,7 @@ class Lead:
         await self.firing.close()
         await self.notes.close()
         await self.steering.close()
+        await self.board_keeping.close()
         await self.deletion.close()
         await self.cluster.close()
         await end(self._tasks)
@@ -412,6 +426,9 @@ class Lead:
             raise P2PCrawlError(f"this master does not know the question {what!r}")
         return json.dumps(answer).encode()
 
+    async def _brought(self, job: Job) -> Mapping[str, Counter[str]]:
+        return await self.boards.brought(job)
+
     # -- questions ----------------------------------------------------------------------------
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
@@ -428,6 +445,8 @@ class Lead:
             return await self._search.here(what, arguments)
         if what in ScheduleCalls.ASKED:
             return self.schedules.ask(what, arguments)
+        if what == "boards":
+            return await self.boards.ask(self.questions.job_of(arguments))
         return await self.questions.ask(what, arguments)
 
     async def tell(self, what: str, arguments: dict[str, Any]) -> Any:
@@ -451,6 +470,8 @@ class Lead:
         if what == "clear":
             queue, again = str(arguments.get("queue", "")), flag_of(arguments, "restart")
             return await self.clearing.clear(job, queue, restart=again)
+        if what in BoardCalls.TOLD:
+            return await self.boards.tell(what, job, arguments)
         if what == "letters-here":
             return await self.letters.here(job)
         if what == RETRY and flag_of(arguments, "dead_letters"):

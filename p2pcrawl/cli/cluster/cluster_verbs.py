@@ -204,7 +204,7 @@ def keygen(output: Path | None, step: str | None, bot: bool, directory: Path | N
 
 
 @click.command()
-@click.argument("target", metavar="TARGET")
+@click.argument("targets", metavar="TARGET | BOARD.toml...", nargs=-1, required=True)
 @options.scrapy
 @_peer
 @_token
@@ -226,7 +226,7 @@ def keygen(output: Path | None, step: str | None, bot: bool, directory: Path | N
 @options.as_json
 @options.debug
 def submit(
-    target: str,
+    targets: tuple[str, ...],
     scrapy: Path | None,
     peer_api: str | None,
     token_file: Path | None,
@@ -241,7 +241,7 @@ def submit(
     debug: bool,
 ) -> int:
     """Hand a crawl to the cluster: a URL, a spider's file (spider.py or spider.py:Class), module:Class, or a board's
-    .toml.
+    .toml. Several boards are one job, each with entries, patterns, limits and periods of its own.
 
     It answers with the job's number when the job is safe with the cluster. The code of a file travels with it, with
     the modules, packages and data files of its folder that it uses; a module has to be installed on all peers.
@@ -252,6 +252,7 @@ def submit(
     p2pcrawl submit https://example.com
     p2pcrawl submit quotes.py -a tag=humor -s DOWNLOAD_DELAY=0.5 --peer 10.0.0.5:7180
     p2pcrawl submit quotes.py --name quotes --wait -o quotes.csv
+    p2pcrawl submit press.toml sports.toml --name press     # more of them later: p2pcrawl board add
     p2pcrawl submit https://example.com --extract article -o mongodb://db/press.articles
     """
     from p2pcrawl.cli.cluster.submit import run_submit
@@ -259,9 +260,9 @@ def submit(
 
     outputs = [*map(read_sink, added), *(read_sink(typed, replace=True) for typed in replaced)]
     return run_submit(
-        target,
+        targets,
         settings,
-        options.with_extract(extract, arguments, [target if scrapy is None else str(scrapy)]),
+        options.with_extract(extract, arguments, targets if scrapy is None else [str(scrapy)]),
         peer=peer_api,
         token_file=token_file,
         label=label,

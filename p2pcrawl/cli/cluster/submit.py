@@ -25,6 +25,7 @@ from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.printable import on_one_line
 from p2pcrawl.peer.answers.submission import local_refusal, submission_of
+from p2pcrawl.spiders.boards.board_file import ENDING
 from p2pcrawl.spiders.loading.unchanged import chosen_spiders
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.stores.address import scheme_of
@@ -38,7 +39,7 @@ TELL_S = 5.0
 
 
 def run_submit(
-    target: str,
+    targets: Sequence[str],
     settings: dict[str, str],
     arguments: dict[str, str],
     *,
@@ -51,7 +52,7 @@ def run_submit(
     scrapy: Path | None = None,
 ) -> int:
     """Prints the job's number, and with ``wait`` how the job ended. Outputs that are URLs go with the job; files are
-    made here when it has ended. ``scrapy``: the project that ``target`` is a spider of.
+    made here when it has ended. ``scrapy``: the project that the target is a spider of.
     """
     files = [output.url for output in outputs if not scheme_of(output.url)]
     for path in files:
@@ -59,7 +60,7 @@ def run_submit(
             raise ConfigurationError(local_refusal(path))
         open_local_sink(path, replace=True)
     sinks = [output for output in outputs if scheme_of(output.url)]
-    chosen, base = chosen_crawl(target, scrapy)
+    chosen, base = chosen_crawls(targets, scrapy)
     submission = submission_of(chosen, base, settled_choice(settings, files), arguments, sinks, label)
     remote = Remote.find(peer, token_file)
     job = int(remote.post("/v1/jobs", submission.plain())["job"])
@@ -116,6 +117,19 @@ def _glance(remote: Remote, job: int) -> dict[str, Any] | None:
     except P2PCrawlError:
         return None
     return status
+
+
+def chosen_crawls(
+    targets: Sequence[str], scrapy: Path | None
+) -> tuple[type[Spider] | str | Sequence[str], Settings | RankedSettings]:
+    """Returns the same of several targets, which are boards. Raises ConfigurationError for others."""
+    if len(targets) == 1:
+        return chosen_crawl(targets[0], scrapy)
+    if scrapy is not None or any(not target.strip().endswith(ENDING) for target in targets):
+        raise ConfigurationError(
+            "one job has one spider, or several boards (.toml): submit the others as jobs of their own"
+        )
+    return targets, Settings()
 
 
 def chosen_crawl(target: str, scrapy: Path | None) -> tuple[type[Spider] | str, Settings | RankedSettings]:

@@ -183,38 +183,6 @@ def settings_shown(target: str, wanted: str, settings: dict[str, str], as_json: 
     return run_settings(target, wanted, settings, as_json=as_json)
 
 
-@click.group()
-def board() -> None:
-    """Boards: crawls that are described in a .toml file instead of code (docs/boards.md).
-
-    \b
-    p2pcrawl board check news.toml https://news.example/
-    p2pcrawl crawl news.toml -o news.jsonl
-    """
-
-
-@board.command("check")
-@click.argument("file", metavar="FILE.toml", type=click.Path(exists=True, dir_okay=False))
-@click.argument("urls", metavar="[URL]...", nargs=-1)
-@options.as_json
-@options.level
-@options.debug
-def check_board(file: str, urls: tuple[str, ...], as_json: bool, loglevel: str | None, debug: bool) -> int:
-    """Show what a board would do with pages: each page's type and the rule that says so, its links, its item.
-
-    Without a URL its first entries are looked at. Nothing is stored, and nothing followed.
-
-    \b
-    p2pcrawl board check news.toml https://news.example/ https://news.example/2026/11/ferries
-    p2pcrawl board check news.toml --json
-
-    The exit code is 1 where a page cannot be had, and 2 where the board has a mistake.
-    """
-    from p2pcrawl.cli.trying.board_verb import run_board_check
-
-    return run_board_check(file, urls, as_json=as_json, level=_level(loglevel, debug))
-
-
 def _level(loglevel: str | None, debug: bool) -> str:
     return loglevel or ("DEBUG" if debug else "WARNING")
 
@@ -229,4 +197,4 @@ def _json(text: str, option: str) -> dict[str, Any]:
     return found
 
 
-ALL = (fetch_page, view, parse, board, check_contracts, new, list_spiders, settings_shown)
+ALL = (fetch_page, view, parse, check_contracts, new, list_spiders, settings_shown)

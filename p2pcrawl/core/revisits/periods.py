@@ -55,8 +55,8 @@ class Periods:
     @classmethod
     def of(cls, settings: Settings) -> Periods:
         return cls(
-            _seconds(settings.revisit_index),
-            _seconds(settings.revisit_detail),
+            as_seconds(settings.revisit_index),
+            as_seconds(settings.revisit_detail),
             max(1, int(settings.revisit_min)),
             max(1, int(settings.revisit_max)),
             settings.revisit_rounds,
@@ -108,5 +108,6 @@ class Periods:
         return int(min(max(wanted, self.least), self.greatest))
 
 
-def _seconds(setting: float | str) -> int:
+def as_seconds(setting: float | str) -> int:
+    """Returns a period as people write it, in seconds, or ``ADAPTIVE``, or ``NEVER``."""
     return ADAPTIVE if isinstance(setting, str) else round(setting)

@@ -21,6 +21,7 @@ from p2pcrawl.model.crawl.job import START_URL, is_idle
 from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
 from p2pcrawl.model.crawl.record import VISIT_MAX, Order, Phase
 from p2pcrawl.model.outcome import Drop
+from p2pcrawl.model.texts.imprint_url import IMPRINT_URL
 
 CLEAR_ROWS = 5_000
 """How many are put aside in one transaction."""
@@ -40,36 +41,57 @@ class Cleared(NamedTuple):
     records: set[int]
 
 
-def clear(db: sqlite3.Connection, job: int, kinds: Collection[str]) -> Cleared:
+def clear(db: sqlite3.Connection, job: int, kinds: Collection[str], callback: str | None = None) -> Cleared:
     """Puts aside, as dropped, the next records of these kinds that are queued and in nobody's hands; but no files that
-    items wait for, nor the start of the spider. None mean that was all.
+    items wait for, nor the start of the spider. ``callback``: only those with this one, which are a board's that is
+    none any more. None mean that was all.
     """
+    reason = Drop.CLEARED if callback is None else Drop.NO_BOARD
     marks = ", ".join("?" * len(kinds))
     part = (
         "SELECT q.host, q.kind, q.prio, q.seq, q.id FROM {} AS q JOIN record AS r ON r.id = q.id WHERE q.job = ?"
         f" AND q.kind IN ({marks}) AND q.id NOT IN (SELECT record FROM lease)"
         f" AND r.callback != '{FILE_CALLBACK}' AND r.url NOT LIKE '{START_URL}%'"
     )
-    asked = (job, *kinds)
+    asked: tuple[int | str, ...] = (job, *kinds)
+    if callback is not None:
+        # Items wait for imprints, too.
+        part += f" AND r.callback = ? AND r.url NOT LIKE '{IMPRINT_URL}%'"
+        asked = (*asked, callback)
     rows = db.execute(
         f"{part.format('queue_young')} UNION ALL {part.format('queue')} LIMIT ?", (*asked, *asked, CLEAR_ROWS)
     ).fetchall()
     change = Counter[str]()
     if not rows:
         return Cleared(change, set(), set())
-    change.update({"queued": -len(rows), "dropped": len(rows), f"dropped:{Drop.CLEARED}": len(rows)})
+    change.update({"queued": -len(rows), "dropped": len(rows), f"dropped:{reason}": len(rows)})
     with Transaction(db):
         buckets = run_many(
             db,
             "WITH gone (id) AS (",
             [(record,) for *_, record in rows],
-            f") UPDATE record SET phase = {int(Phase.DROPPED)}, reason = '{Drop.CLEARED}',"
+            f") UPDATE record SET phase = {int(Phase.DROPPED)}, reason = '{reason}',"
             " told = coalesce(record.told, max(record.visit - 1, 0)), due = 0, turn = 0,"
             f" ended = {int(time.time())} FROM gone WHERE record.id = gone.id RETURNING bucket",
         )
         run_many(db, "INSERT INTO leave", [(job, *place) for *place, _ in rows])
         tallies.write(db, {job: change})
     return Cleared(change, {bucket for (bucket,) in buckets}, {record for *_, record in rows})
+
+
+def cease(db: sqlite3.Connection, job: int, callback: str) -> Cleared:
+    """Takes from the next pages with a callback the time of their next visit: they are visited no more. None mean that
+    was all.
+    """
+    with Transaction(db):
+        rows = db.execute(
+            "UPDATE record SET turn = 0, due = 0 WHERE id IN (SELECT id FROM record WHERE job = ? AND turn > 0"
+            " AND callback = ? LIMIT ?) RETURNING id, bucket",
+            (job, callback, CLEAR_ROWS),
+        ).fetchall()
+        change = Counter({"again": -len(rows)} if rows else {})
+        tallies.write(db, {job: change})
+    return Cleared(change, {bucket for _, bucket in rows}, {record for record, _ in rows})
 
 
 def restart(db: sqlite3.Connection, job: int, orders: Mapping[int, Order]) -> tuple[Counter[str], set[int]]:
@@ -101,7 +123,7 @@ def take_up_found(
         "WITH asked (id) AS (",
         [(number,) for number in numbers.values()],
         f") SELECT {PLACE}, r.phase, r.reason, r.turn, r.bucket FROM asked JOIN record AS r ON r.id = asked.id"
-        f" WHERE r.phase = {int(Phase.DROPPED)} AND r.reason = '{Drop.CLEARED}'",
+        f" WHERE r.phase = {int(Phase.DROPPED)} AND r.reason IN ('{Drop.CLEARED}', '{Drop.NO_BOARD}')",
     )
     for job in {row["job"] for row in rows}:
         _visit_again(db, [row for row in rows if row["job"] == job], counted[job], orders)

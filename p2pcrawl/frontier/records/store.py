@@ -413,12 +413,20 @@ class Store:
         with self._errors:
             return aside.retry(self._db, job, orders, choice)
 
-    def clear(self, job: int, kinds: Collection[str]) -> cleared.Cleared:
+    def clear(self, job: int, kinds: Collection[str], callback: str | None = None) -> cleared.Cleared:
         """Puts aside, as dropped, some of the records of a job that are queued as one of these kinds and in nobody's
-        hands. Returns what that changes; where no record left its queue, that was all.
+        hands; with a ``callback`` those of a board that is none any more. Returns what that changes; where no record
+        left its queue, that was all.
         """
         with self._errors:
-            return cleared.clear(self._db, job, kinds)
+            return cleared.clear(self._db, job, kinds, callback)
+
+    def cease(self, job: int, callback: str) -> cleared.Cleared:
+        """Lets some of the pages of such a board be visited no more. Returns what that changes; where there is no
+        record in it, that was all.
+        """
+        with self._errors:
+            return cleared.cease(self._db, job, callback)
 
     def restart(self, job: int, orders: Mapping[int, Order]) -> tuple[Counter[str], set[int]]:
         """Begins a new visit of the entries of a job that are not queued, and of its spider's start. Returns what that

@@ -132,7 +132,9 @@ class Alone(Unshared):
 
     def is_over(self, job: Job) -> bool:
         """Tells whether nothing of it is left."""
-        return not job.leased and bool(job.closing or not (job.counts["queued"] or job.counts["again"]))
+        if job.leased or (job.unsettled and not job.closing):
+            return False
+        return bool(job.closing or not (job.counts["queued"] or job.counts["again"]))
 
     def slave_left(self, bye: Bye) -> None:
         """Ends the crawl: other slaves would leave for the same reason."""

@@ -15,6 +15,7 @@ import msgspec
 
 from p2pcrawl.core.bench.candidate import host_key
 from p2pcrawl.core.bench.workbench import Workbench
+from p2pcrawl.core.board_versions import merged_boards
 from p2pcrawl.core.control import FINISHED, INCOMPLETE, PAUSED, RUNNING, Control, merged
 from p2pcrawl.core.hosts.politeness import Pace
 from p2pcrawl.core.retuning import Tuned
@@ -31,11 +32,13 @@ from p2pcrawl.master.jobs.job import (
     pack_spec,
     settings_of,
     unpack_control,
+    unpack_settled,
     unpack_spec,
 )
 from p2pcrawl.master.jobs.lifecycle import Lifecycle
 from p2pcrawl.master.jobs.loading import Loading
 from p2pcrawl.master.jobs.openings import Openings
+from p2pcrawl.model.boards.job_board import Boards
 from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.crawl.job import START_URL, JobId, JobSpec
 from p2pcrawl.model.crawl.page_link import Link
@@ -88,10 +91,11 @@ class Admission:
                 settings_of(spec)
             except (msgspec.MsgspecError, ConfigurationError) as error:
                 raise damaged(self._recorder.folder / FILE, f"job {name}: {error}") from error
-            await self._adopt(spec, control, number)
+            await self._adopt(spec, control, number, unpack_settled(packed))
 
-    async def _adopt(self, spec: JobSpec, control: Control, number: int) -> None:
+    async def _adopt(self, spec: JobSpec, control: Control, number: int, settled: dict[str, int]) -> None:
         job = job_of(replace(spec, id=JobId(number)), self._begins_with(control))
+        job.settled = settled
         job.counts.update(await self._recorder.run(Store.tallies, number))
         self._lifecycle.open(job)
         self._openings.recovered(job)
@@ -116,12 +120,13 @@ class Admission:
     def resume(self, number: int, spec: JobSpec) -> Job:
         """Goes on with a job of this data folder, under changed settings."""
         job = self._jobs[number]
-        spec = replace(spec, id=job.spec.id, opened=job.spec.opened)
+        boards = merged_boards(job.spec.boards, spec.boards)
+        spec = replace(spec, id=job.spec.id, opened=job.spec.opened, boards=boards)
         job.spec, job.settings = spec, settings_of(spec)
         job.pace = Pace.of(job.settings)
         job.version += 1
         self._lifecycle.save_spec(job)
-        if job.counts["queued"] or job.state != FINISHED:
+        if job.counts["queued"] or job.state != FINISHED or job.unsettled:
             job.state, job.reason = RUNNING, ""
             self._lifecycle.save_state(job)
         self._lifecycle.open(job)
@@ -167,6 +172,7 @@ class Admission:
             return ""
         await self.learn_opened({job.id: spec.opened})
         await self.tune(job, spec.tuned)
+        await self.take_boards(job, spec.boards)
         if job.locked and spec.secrets != job.spec.secrets:
             # Sealed under a key that may be known here, unlike that of what is.
             job.spec = replace(job.spec, secrets=spec.secrets)
@@ -187,6 +193,14 @@ class Admission:
     async def tune(self, job: Job, tuned: Tuned) -> None:
         """Takes in settings that were changed while a job runs; in force at once, durable here when this returns."""
         if job.tune(tuned):
+            self._lifecycle.retune(job)
+            await self._stored()
+
+    async def take_boards(self, job: Job, boards: Boards) -> None:
+        """Takes in boards that were added, changed or taken away while a job runs; in force at once, durable here when
+        this returns.
+        """
+        if job.take_boards(boards):
             self._lifecycle.retune(job)
             await self._stored()
 

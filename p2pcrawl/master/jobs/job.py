@@ -11,22 +11,27 @@ from typing import Any, TypedDict
 import msgspec
 
 from p2pcrawl.core.accounts import STATS, bereft, told_figures
+from p2pcrawl.core.board_versions import check_boards, merged_boards
 from p2pcrawl.core.control import CANCELLED, DELETED, FINISHED, INCOMPLETE, PAUSED, RUNNING, Control
 from p2pcrawl.core.hosts.politeness import Host, Pace
 from p2pcrawl.core.retuning import Tuned, check_tuned, merged_tuning, values_of
 from p2pcrawl.master.jobs.job_stats import put_together
+from p2pcrawl.model.boards.job_board import FROM_START, Boards
 from p2pcrawl.model.cluster.account import Account, AccountKey
 from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.outcome import Failure
+from p2pcrawl.spiders.boards.shared_settings import without_own
+from p2pcrawl.wire.messages.board_form import boards_of_wire
 from p2pcrawl.wire.messages.bounds import OPENED_MAX
 from p2pcrawl.wire.messages.peer_messages import MirrorJob, WireSink
+from p2pcrawl.wire.messages.slave_messages import WireBoard
 from p2pcrawl.wire.messages.slave_messages import WireJob as WireSpec
 
-Told = tuple[Control, tuple[str, ...], Tuned]
+Told = tuple[Control, tuple[str, ...], Tuned, bytes]
 """What masters tell each other of a job: its state, the hosts that its start URLs have opened, the settings that were
-changed."""
+changed, and in short its boards."""
 
 
 @dataclass(slots=True)
@@ -59,6 +64,8 @@ class Job:
     """The passwords of its sinks are sealed under a key that is not known here."""
     opened_in: dict[str, int] = field(default_factory=dict)
     """The hosts that its start URLs have opened, each with the version in which that was learnt here."""
+    settled: dict[str, int] = field(default_factory=dict)
+    """The version of each of its boards with which this master has done what it has to; see master.boards."""
 
     def __post_init__(self) -> None:
         self.opened_in = dict.fromkeys(self.spec.opened, 0)
@@ -103,7 +110,7 @@ class Job:
         self.spec = JobSpec(
             spec.id, spec.name, SpiderRef(qualname=spec.name), settings=key, label=spec.label, submitted=spec.submitted
         )
-        self.opened_in, self.signed, self.closing = {}, b"", ""
+        self.opened_in, self.settled, self.signed, self.closing = {}, {}, b"", ""
         self.settings = settings_of(self.spec)
 
     @property
@@ -111,7 +118,8 @@ class Job:
         """A short value that is equal at all masters that know the same of the job's state and of what it has
         opened. Whoever cannot read the passwords of its sinks lacks something, too, and is told the job again.
         """
-        known = msgspec.msgpack.encode((*self.told, *(["locked"] if self.locked else [])))
+        *told, boards = self.told
+        known = msgspec.msgpack.encode((*told, *([boards] if boards else []), *(["locked"] if self.locked else [])))
         return blake2b(known, digest_size=8).digest()
 
     @property
@@ -147,10 +155,33 @@ class Job:
         self.version += 1
         return True
 
+    def take_boards(self, boards: Boards) -> bool:
+        """Takes in boards that were added, changed or taken away; tells whether any of that is news, which slaves must
+        be told.
+        """
+        after = merged_boards(self.spec.boards, boards)
+        if after == self.spec.boards or self.is_deleted:
+            return False
+        self.spec = replace(self.spec, boards=after)
+        self.settings = settings_of(self.spec)
+        self.pace = Pace.of(self.settings)
+        self.version += 1
+        return True
+
+    @property
+    def unsettled(self) -> list[str]:
+        """The boards of which this master has not done yet what follows from them as they are now."""
+        settled = self.settled
+        return [
+            name
+            for name, board in self.spec.boards.items()
+            if board.version > FROM_START and settled.get(name) != board.version
+        ]
+
     def slaves_wire(self, *, whole: bool) -> WireSpec:
         """Returns the job as slaves are told of it, in force; one that a slave knows already need not be ``whole``."""
         return msgspec.structs.replace(
-            self.wire(whole=whole), settings={**self.spec.settings, **values_of(self.spec.tuned)}
+            self.wire(whole=whole), settings={**job_settings(self.spec), **values_of(self.spec.tuned)}
         )
 
     def wire(self, *, whole: bool = True) -> WireSpec:
@@ -171,6 +202,7 @@ class Job:
             spec.label,
             spec.submitted,
             spec.project if whole else b"",
+            {name: WireBoard(b.version, b.text, list(b.gone), b.closed) for name, b in spec.boards.items()},
         )
 
     def certificate(self) -> dict[str, Any]:
@@ -237,6 +269,8 @@ def spec_of_mirror(mirror: MirrorJob) -> JobSpec:
     """Reads the specification that another master sent. Raises ConfigurationError for one that cannot be."""
     wire = mirror.job
     check_tuned(mirror.tuned)
+    boards = boards_of_wire(wire)
+    check_boards(boards)
     return JobSpec(
         JobId(wire.id),
         wire.name,
@@ -252,6 +286,7 @@ def spec_of_mirror(mirror: MirrorJob) -> JobSpec:
         wire.project,
         tuned=dict(mirror.tuned),
         submitted=wire.submitted,
+        boards=boards,
     )
 
 
@@ -307,17 +342,28 @@ class _Stored(JobSpec):
 
     control: int = 0
     certificate: bytes = b""
+    settled: dict[str, int] = field(default_factory=dict)
 
 
-def pack_spec(spec: JobSpec, control: Control = Control()) -> bytes:  # noqa: B008 - it cannot be changed
+def pack_spec(
+    spec: JobSpec,
+    control: Control = Control(),  # noqa: B008 - it cannot be changed
+    settled: Mapping[str, int] | None = None,
+) -> bytes:
     """Packs a specification for the job table."""
     plain = {each.name: getattr(spec, each.name) for each in fields(JobSpec)}
-    return msgspec.msgpack.encode(_Stored(**plain, control=control.version, certificate=control.certificate))
+    stored = _Stored(**plain, control=control.version, certificate=control.certificate, settled=dict(settled or {}))
+    return msgspec.msgpack.encode(stored)
 
 
 def pack_job(job: Job) -> bytes:
     """Packs a job that is under way for the job table."""
-    return pack_spec(job.spec, job.control)
+    return pack_spec(job.spec, job.control, job.settled)
+
+
+def unpack_settled(data: bytes) -> dict[str, int]:
+    """Reads with which versions of its boards this master has done what it has to. Raises as ``unpack_spec`` does."""
+    return msgspec.msgpack.decode(data, type=_Stored).settled
 
 
 def unpack_spec(data: bytes) -> JobSpec:
@@ -333,12 +379,19 @@ def unpack_control(data: bytes, state: str, reason: str) -> Control:
 
 def settings_of(spec: JobSpec) -> Settings:
     """Returns the settings in force. Raises ConfigurationError for what are none."""
-    return Settings().updated({**spec.settings, **values_of(spec.tuned)})
+    return Settings().updated({**job_settings(spec), **values_of(spec.tuned)})
+
+
+def job_settings(spec: JobSpec) -> dict[str, Any]:
+    """Returns the settings that a job was submitted with, but for those that each of its boards has for itself."""
+    return without_own(spec.settings, spec.name, spec.spider.file, spec.code) if spec.boards else spec.settings
 
 
 def told_now(spec: JobSpec, control: Control) -> Told:
     """Returns what a master knows of a job that others may not know yet."""
-    return control, spec.opened, spec.tuned
+    packed = msgspec.msgpack.encode(sorted(spec.boards.items())) if spec.boards else b""
+    boards = blake2b(packed, digest_size=16).digest() if packed else b""
+    return control, spec.opened, spec.tuned, boards
 
 
 def job_of(spec: JobSpec, control: Control = Control()) -> Job:  # noqa: B008 - it cannot be changed

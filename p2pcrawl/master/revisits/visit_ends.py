@@ -10,9 +10,10 @@ from dataclasses import replace
 from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.journal import Journal
 from p2pcrawl.core.revisits.budget import HostBudget
-from p2pcrawl.core.revisits.periods import Came, Periods
+from p2pcrawl.core.revisits.periods import NEVER, Came, Periods, as_seconds
 from p2pcrawl.frontier.records.batch import Ending
 from p2pcrawl.frontier.records.retried import NEVER_AGAIN, FailedAgain
+from p2pcrawl.master.boards.job_boards import boards_of
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.crawl.job import START_URL
@@ -64,7 +65,7 @@ class VisitEnds:
 
     def due_at(self, job: Job) -> dict[str, int]:
         """Returns by kinds when pages of which nothing was learnt are due again."""
-        periods, now = self.periods(job), int(self._clock())
+        periods, now = periods_by_kind(job, self.periods(job)), int(self._clock())
         return {kind: periods.after(kind, past_in(b""), Came.IN_VAIN, 0, now)[1] for kind in ("index", "detail")}
 
     def host_down_again(self, job: Job) -> FailedAgain:
@@ -103,6 +104,21 @@ class VisitEnds:
         tally[f"revisits:{came.name.lower().replace('_', '-')}"] += 1
         if candidate.due and now - candidate.due > max(ON_TIME_S, ON_TIME_PART * period):
             tally["revisits_late"] += 1
+
+
+def periods_by_kind(job: Job, periods: Periods) -> Periods:
+    """Returns the rules of a job for pages of which no more than their kind is at hand: where each board has periods of
+    its own, the shortest one. A page that its board never asks again shows that at its next turn.
+    """
+    if not job.spec.boards or periods.index or periods.detail:
+        return periods
+    revisits = [known.board.revisit for known in boards_of(job).values() if not known.version.closed]
+    own = (
+        [seconds for each in revisits if (seconds := as_seconds(each.navigation))],
+        [seconds for each in revisits if (seconds := as_seconds(each.articles))],
+    )
+    index, detail = (min(each, default=NEVER) for each in own)
+    return replace(periods, index=index, detail=detail)
 
 
 def failed_due(settings: Settings, end: Ending | Outcome, visit: int, now: int) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NewType
 
+from p2pcrawl.model.boards.job_board import JobBoard
 from p2pcrawl.model.crawl.sink_spec import SINKS_MAX, SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.printable import is_text
@@ -94,6 +95,10 @@ class JobSpec:
     """Settings that were changed while it runs, each with the version of its change; see ``core.retuning``."""
     submitted: int = 0
     """When, in milliseconds since 1970, by the clock of the master that took it in."""
+    boards: dict[str, JobBoard] = field(default_factory=dict)
+    """Its boards by their names, where there are several, or one of them was changed since; see
+    ``core.board_versions``. What is not among them is the board that ``code`` or ``spider.file`` is, if that is one.
+    """
 
     def __post_init__(self) -> None:
         spider = self.spider
@@ -103,6 +108,7 @@ class JobSpec:
             ("an argument of the spider", self.arguments),
             ("a setting", self.settings),
             ("the code of the spider", self.code),
+            ("a board", [each for name, board in self.boards.items() for each in (name, board.text, *board.gone)]),
         ):
             if trouble := _trouble(value):
                 raise ConfigurationError(f"{what} cannot travel: {trouble}")

@@ -14,13 +14,18 @@ from typing import Any
 
 import msgspec
 
+from p2pcrawl.core.board_versions import check_boards
+from p2pcrawl.model.boards.job_board import FROM_START, JobBoard
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.crawl.job import JobSpec, SpiderRef
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.peer.answers.called_jobs import check_label
+from p2pcrawl.spiders.boards.joint_spider import read_named
+from p2pcrawl.spiders.boards.shared_settings import shared_settings
 from p2pcrawl.spiders.finding.answered_names import scrapy_names_installed
+from p2pcrawl.spiders.loading.boards_together import boards_together
 from p2pcrawl.spiders.loading.chosen import merged_settings
 from p2pcrawl.spiders.loading.load import load_spider, parse_target, reference_of
 from p2pcrawl.spiders.loading.trial import try_spider
@@ -56,10 +61,12 @@ class Submission:
     """The files of its project, packed, in base64; ``file`` is the spider's among them."""
     sinks: list[SinkSpec] = field(default_factory=list)
     """With their passwords: a submission is only ever said to peers, and never written down."""
+    boards: dict[str, str] = field(default_factory=dict)
+    """The texts of its boards by their names, where it has several; ``code`` is that of the first."""
 
     def plain(self) -> dict[str, Any]:
         """Returns it as JSON can hold it, with the passwords of its sinks."""
-        held = {name: getattr(self, name) for name in self.__slots__}
+        held = {name: getattr(self, name) for name in self.__slots__ if name != "boards" or self.boards}
         return {**held, "sinks": [asdict(sink) for sink in self.sinks]}
 
     @classmethod
@@ -68,11 +75,11 @@ class Submission:
         unknown = set(data) - set(cls.__slots__)
         if unknown:
             raise ConfigurationError(f"a submission has no field {sorted(unknown)[0]!r}")
-        kinds = {"urls": list, "arguments": dict, "settings": dict, "sinks": list}
+        kinds = {"urls": list, "arguments": dict, "settings": dict, "sinks": list, "boards": dict}
         for name, value in data.items():
             if not isinstance(value, kinds.get(name, str)):
                 raise ConfigurationError(f"field {name!r} of a submission must be a {kinds.get(name, str).__name__}")
-        for name in ("urls", "arguments"):
+        for name in ("urls", "arguments", "boards"):
             held = data.get(name, ())
             if not all(isinstance(each, str) for each in (held.values() if isinstance(held, dict) else held)):
                 raise ConfigurationError(f"field {name!r} of a submission holds texts only")
@@ -92,6 +99,7 @@ class Submission:
             check_label(data["label"])
         for url in data.get("urls", ()):
             checked_url(url)
+        _check_texts(data.get("boards", {}))
         if Settings().updated(data.get("settings", {})).feeds:
             raise ConfigurationError("FEEDS are read where a job is submitted: name its outputs as the field 'sinks'")
         return cls(**{**data, "sinks": _sinks_of(data.get("sinks", []))})
@@ -113,6 +121,7 @@ class Submission:
             tuple(SinkSpec(sink.url, sink.options) for sink in self.sinks),
             label=self.label,
             project=_packed(self.project),
+            boards=_versions(self.boards),
         )
 
 
@@ -140,6 +149,17 @@ def flag_of(arguments: Mapping[str, Any], name: str) -> bool:
     if not isinstance(value, bool):
         raise ConfigurationError(f"{name} is true or false in the JSON of the call's body, not {value!r:.80}")
     return value
+
+
+def _check_texts(texts: Mapping[str, str]) -> None:
+    """Raises ConfigurationError for boards that cannot be in one job."""
+    if texts:
+        check_boards(_versions(texts))
+        shared_settings([read_named(name, text) for name, text in texts.items()])
+
+
+def _versions(texts: Mapping[str, str]) -> dict[str, JobBoard]:
+    return {name: JobBoard(FROM_START, text) for name, text in sorted(texts.items())}
 
 
 def _packed(project: str) -> bytes:
@@ -184,7 +204,7 @@ def submission_asked_for(
 
 
 def submission_of(
-    target: type[Spider] | str,
+    target: type[Spider] | str | Sequence[str],
     base: Settings | RankedSettings,
     overrides: dict[str, Any],
     arguments: dict[str, str],
@@ -194,9 +214,12 @@ def submission_of(
     """Makes a submission from what a user gives, with a ``label`` if the job is to be called so;
     ``sinks`` take the place of the spider's own FEEDS. Raises ConfigurationError, one line, for what cannot work.
     """
+    texts: dict[str, str] = {}
     if isinstance(target, str):
         ref = parse_target(target)
         cls = load_spider(ref)
+    elif not isinstance(target, type):
+        ref, cls, texts = boards_together(target)
     else:
         found = reference_of(target)
         if found is None:
@@ -224,6 +247,7 @@ def submission_of(
         label,
         b64encode(travels.packed).decode(),
         list(sinks),
+        texts,
     )
 
 

@@ -46,6 +46,7 @@ from p2pcrawl.slave.pages.page_ends import (
 from p2pcrawl.slave.pages.requeue_end import RequeueEnds
 from p2pcrawl.slave.pages.traces import sendable
 from p2pcrawl.slave.pages.travel import request_of
+from p2pcrawl.slave.revisits.visit import META as REVISIT
 from p2pcrawl.slave.revisits.visit import Visit, visit_for
 from p2pcrawl.spiders.failure import PageFailure
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
@@ -53,7 +54,8 @@ from p2pcrawl.spiders.loading.trial import error_line
 from p2pcrawl.spiders.page.answer_kinds import response_of
 from p2pcrawl.spiders.page.limit import limited
 from p2pcrawl.spiders.page.response import Response
-from p2pcrawl.wire.messages.slave_messages import Outcome
+from p2pcrawl.spiders.page_types.verdict import TypedBy
+from p2pcrawl.wire.messages.slave_messages import Outcome, Task
 
 _page_policy = limited(page_policy)
 
@@ -77,7 +79,9 @@ class PageWork:
         page_log: PageLog,
         retry: Retry | None = None,
         requeues: RequeueEnds | None = None,
+        period: Callable[[Task, TypedBy | None], float | str] | None = None,
     ) -> None:
+        """``period``: when a page is asked again, where that is not as the settings have it."""
         self._handle, self._spider = handle, handle.spider
         self._settings, self._silence_s = settings, settings.slave_silence
         self._run = run
@@ -88,6 +92,7 @@ class PageWork:
         self._page_log = page_log
         self._retry = retry
         self._requeues = requeues
+        self._period = period
 
     async def page(self, harvest: Harvest, outbox: Outbox, fence: Fence) -> Outcome:
         """Works on a page from its request to its end. Raises MissingRules, SessionExpired and StorageError, at which
@@ -95,6 +100,8 @@ class PageWork:
         """
         try:
             request = request_of(harvest.task, self._settings.referrer_policy)
+            if self._period is not None and harvest.errand is None:
+                request.meta[REVISIT] = self._period(harvest.task, None)
             visit = visit_for(harvest.task, request, self._settings) if harvest.errand is None else None
         except ConfigurationError as error:
             return Outcome(Phase.DROPPED, Drop.INVALID, str(error))
@@ -102,6 +109,8 @@ class PageWork:
             return await self._fetched(request, None, harvest, outbox, fence)
         visit.ask(request)
         outcome = await self._fetched(request, visit, harvest, outbox, fence)
+        if self._period is not None and harvest.response is not None:
+            visit.recur_after(self._period(harvest.task, harvest.response.taken_for))
         visit.learn(outcome)
         return outcome
 

@@ -33,6 +33,7 @@ class Visit:
         self._past = past_in(task.past)
         self._learnt: PagePast | None = None
         self._conditional = False
+        self._settings = settings
         if META in request.meta:
             self._past = replace(self._past, own=_own_period(request.meta[META], settings))
         self._recurs = bool(self._past.own or settings.revisit_index or settings.revisit_detail)
@@ -67,6 +68,14 @@ class Visit:
             return False
         outcome.reason, outcome.past = NoPage.UNCHANGED, packed_past(self._learnt)
         return True
+
+    def recur_after(self, period: float | str) -> None:
+        """Takes another period than its request named, now that the page is read. Raises ConfigurationError."""
+        own = _own_period(period, self._settings)
+        self._past = replace(self._past, own=own)
+        self._recurs = self._recurs or bool(own)
+        if self._learnt is not None:
+            self._learnt = replace(self._learnt, own=own)
 
     def learn(self, outcome: Outcome) -> None:
         """Lets the next visit know what this one has learnt. Of a page that failed that is nothing new: it is to be had

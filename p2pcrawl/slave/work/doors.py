@@ -32,7 +32,8 @@ class Doors:
     async def add(self, networks: Networks) -> None:
         """Closes the ports of peers to these networks as well, when this returns and from then on."""
         networks.close(self._told | self._here)
-        self._networks.append(networks)
+        if networks not in self._networks:
+            self._networks.append(networks)
         await self._look()
         if self._watch is None and self._peers_here is not None:
             self._watch = asyncio.create_task(self._keep_looking())

@@ -30,6 +30,7 @@ from p2pcrawl.model.errors import (
     TooSlow,
 )
 from p2pcrawl.model.texts.imprint_url import is_imprint
+from p2pcrawl.slave.boards.board_pages import has_own_periods, own_period, unasked_end
 from p2pcrawl.slave.hooks.inline_fetches import PLACE, HostPlace, InlineFetches
 from p2pcrawl.slave.hooks.left_out import LeftOutExamples
 from p2pcrawl.slave.hooks.page_log import PageLog
@@ -161,6 +162,7 @@ class JobRun:
             page_log=self._page_log,
             retry=next((each for each in self._components if isinstance(each, Retry)), None),
             requeues=RequeueEnds(settings) if self.handle.parts["downloader middleware"] else None,
+            period=partial(own_period, self.spider) if has_own_periods(self.spider, settings) else None,
         )
         self._files = FileWork(self._pages, self._errands, self._items, settings.referrer_policy)
 
@@ -277,6 +279,8 @@ class JobRun:
             outcome = self._imprints.follow(harvest)
         elif task.link.callback == FILE_CALLBACK:
             outcome = await self._files.file(harvest, outbox, fence)
+        elif (unasked := unasked_end(self.spider, task)) is not None:
+            outcome = unasked
         else:
             if task.link.seed:
                 self._home.welcome(task.link.url)

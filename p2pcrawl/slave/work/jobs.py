@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from p2pcrawl.core.retuning import TUNABLE
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
@@ -22,6 +25,7 @@ from p2pcrawl.slave.stored.page_seeking import PageSeeking
 from p2pcrawl.slave.work.doors import Doors
 from p2pcrawl.slave.work.job_run import JobRun
 from p2pcrawl.slave.work.projects_here import project_here
+from p2pcrawl.spiders.boards.joint_spider import joint_class
 from p2pcrawl.spiders.callbacks import is_of_a_spider
 from p2pcrawl.spiders.finding.answered_names import install_scrapy_names
 from p2pcrawl.spiders.finding.modules import TRAVELLED
@@ -29,6 +33,7 @@ from p2pcrawl.spiders.loading.load import class_in, load_spider
 from p2pcrawl.spiders.loading.projects import JOB_SETTINGS
 from p2pcrawl.spiders.loading.trial import error_line
 from p2pcrawl.spiders.spider import Spider
+from p2pcrawl.wire.messages.board_form import boards_of_wire
 from p2pcrawl.wire.messages.slave_messages import Bye, Robots, WireJob
 
 log = logging.getLogger(__name__)
@@ -62,6 +67,7 @@ class Jobs:
         self._follows = follows
         self._ending: set[asyncio.Task[None]] = set()
         self._runs: dict[int, asyncio.Task[JobRun]] = {}
+        self._specs: dict[int, WireJob] = {}
         self._networks: dict[int, Networks] = {}
         self._folder: PassingFolder | None = None
 
@@ -71,11 +77,15 @@ class Jobs:
         if networks is not None:
             for host in spec.opened:
                 networks.open(host)
-            self._retune(spec)
+            if spec.boards != self._specs[spec.id].boards:
+                self._reopen(spec, networks)
+            else:
+                self._retune(spec)
             return
         settings = Settings().updated(spec.settings)
         # Before the job is open: what it opens next may be told at once.
         self._networks[spec.id] = networks = Networks(spec.opened, settings.allow_private_networks)
+        self._specs[spec.id] = spec
         self._runs[spec.id] = asyncio.create_task(self._make_run(spec, settings, networks))
 
     def _retune(self, spec: WireJob) -> None:
@@ -84,6 +94,29 @@ class Jobs:
             run, settings = made.result(), Settings().updated(spec.settings)
             run.starts.reopen()
             run.settings = replace(run.settings, **{name: getattr(settings, name) for name in TUNABLE})
+
+    def _reopen(self, spec: WireJob, networks: Networks) -> None:
+        """Opens a job anew, whose boards have changed: what is at work ends as it began, and what comes is read by the
+        new ones.
+        """
+        known = self._specs[spec.id]
+        # What does not change travels once.
+        self._specs[spec.id] = spec = msgspec.structs.replace(spec, code=spec.code or known.code)
+        before = self._runs[spec.id]
+        self._runs[spec.id] = asyncio.create_task(self._make_run(spec, Settings().updated(spec.settings), networks))
+        self._end_later(self._close_when_at_rest(before))
+
+    async def _close_when_at_rest(self, made: asyncio.Task[JobRun]) -> None:
+        """Closes what a job was before its boards changed, however long its pages take."""
+        await asyncio.wait([made])
+        if not made.cancelled() and made.exception() is None:
+            await made.result().at_rest()
+        await self._close_run(made, "boards changed")
+
+    def _end_later(self, ending: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(ending)
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
 
     def run_of(self, job: int) -> Awaitable[JobRun]:
         """Returns the job, when it is open. Raises what opening it raised."""
@@ -98,12 +131,11 @@ class Jobs:
     def over(self, job: int, reason: str) -> None:
         """Closes a job that has ended, when nothing of it is at work any more."""
         made, networks = self._runs.pop(job, None), self._networks.pop(job, None)
+        self._specs.pop(job, None)
         if networks is not None:
             self.doors.remove(networks)
         if made is not None:
-            task = asyncio.create_task(self._close_run(made, reason))
-            self._ending.add(task)
-            task.add_done_callback(self._ending.discard)
+            self._end_later(self._close_run(made, reason))
 
     def learn_rules(self, robots: Robots) -> None:
         for run in self._opened():
@@ -152,7 +184,9 @@ class Jobs:
         try:
             if settings.scrapy_names:
                 install_scrapy_names()
-            cls = self._classes.get(spec.name) or self._class_of(spec, settings)
+            # What changes while a job runs is not at hand.
+            at_hand = None if spec.boards else self._classes.get(spec.name)
+            cls = at_hand or self._class_of(spec, settings)
             close = partial(self._close_job, spec.id)
             if settings.reads_stored_pages:
                 links = partial(self.seeking.links, spec.id, settings.stored_pages_of)
@@ -185,6 +219,8 @@ class Jobs:
             TRAVELLED.set(mount)
             JOB_SETTINGS.set(settings)
             return class_in(mount.import_file(spec.file), spec.qualname, spec.file)
+        if spec.boards:
+            return joint_class(spec.name, boards_of_wire(spec), file=spec.file, code=spec.code)
         file = self._file_of(spec) if spec.code else spec.file
         return load_spider(SpiderRef(file, spec.module, spec.qualname, tuple(spec.urls)))
 

@@ -48,12 +48,16 @@ class _BoardMistake(Exception):
 
 def load_board(path: str) -> Board:
     """Reads a board's file. Raises ConfigurationError, naming the line, for what cannot be."""
+    return read_board(board_text(path), path)
+
+
+def board_text(path: str) -> str:
+    """Returns the text of a board's file. Raises ConfigurationError where it cannot be read."""
     try:
         # Some editors put a byte-order mark first.
-        text = Path(path).expanduser().read_text(encoding="utf-8-sig")
+        return Path(path).expanduser().read_text(encoding="utf-8-sig")
     except (OSError, RuntimeError, ValueError) as error:
         raise ConfigurationError(f"board {path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    return read_board(text, path)
 
 
 def read_board(text: str, path: str) -> Board:

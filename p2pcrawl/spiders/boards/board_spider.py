@@ -147,7 +147,11 @@ class BoardSpider(Spider):
 
 def board_class(path: str) -> type[BoardSpider]:
     """Makes the spider of a board's file. Raises ConfigurationError, naming the line, for what cannot be."""
-    board = load_board(path)
+    return class_of_board(load_board(path), path)
+
+
+def class_of_board(board: Board, path: str) -> type[BoardSpider]:
+    """Makes the spider of a board that is read; ``path``: of its file."""
     body = {
         "name": board.name,
         "board": board,

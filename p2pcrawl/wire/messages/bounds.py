@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
+from p2pcrawl.model.boards import job_board
 from p2pcrawl.model.choosing.setting_bounds import SECONDS_MAX
 from p2pcrawl.model.crawl import page_link
 from p2pcrawl.model.crawl.record import PAGE_TYPE_MAX
@@ -42,6 +43,7 @@ Endpoints = Annotated[list[Annotated[str, Meta(max_length=261)]], Meta(max_lengt
 OPENED_MAX = 256
 """How many hosts the start URLs of a job can open: they travel with its links. Who starts at more private hosts than
 that names their network in the settings."""
+BoardName = Annotated[str, Meta(min_length=1, max_length=job_board.NAME_MAX)]
 OpenedHosts = Annotated[list[Annotated[str, Meta(min_length=1, max_length=253)]], Meta(max_length=OPENED_MAX)]
 
 if TYPE_CHECKING:

@@ -11,12 +11,14 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from p2pcrawl.model.boards.job_board import BOARDS_MAX, CLOSED_MAX, ENTRIES_MAX, TEXT_MAX, VERSION_MAX
 from p2pcrawl.model.crawl.fingerprint import SIZE
 from p2pcrawl.model.crawl.job import LABEL_MAX, PROJECT_MAX
 from p2pcrawl.wire.messages.bounds import (
     LEFT_OUT_CHARS,
     LEFT_OUT_MAX,
     SOUGHT_LINKS_MAX,
+    BoardName,
     Count,
     Endpoints,
     Fingerprint,
@@ -38,6 +40,15 @@ class Record(Struct, array_like=True, gc=False):
     """Base of the rows inside messages."""
 
 
+class WireBoard(Struct, array_like=True, frozen=True):
+    """A board of a job; see :class:`p2pcrawl.model.boards.job_board.JobBoard`."""
+
+    version: Annotated[int, Meta(ge=1, le=VERSION_MAX)]
+    text: Annotated[str, Meta(max_length=TEXT_MAX)]
+    gone: Annotated[list[str], Meta(max_length=ENTRIES_MAX)] = []
+    closed: Annotated[str, Meta(max_length=CLOSED_MAX)] = ""
+
+
 class WireJob(Struct, array_like=True):
     """A job as a slave needs it; see :class:`p2pcrawl.model.crawl.job.WireJob`."""
 
@@ -57,6 +68,8 @@ class WireJob(Struct, array_like=True):
     submitted: Count = 0
     project: Annotated[bytes, Meta(max_length=PROJECT_MAX)] = b""
     """The files of its project, where the receiver may not have them."""
+    boards: Annotated[dict[BoardName, WireBoard], Meta(max_length=BOARDS_MAX)] = {}
+    """Its boards, where it has several, or one was changed while it runs."""
 
 
 class Task(Record):

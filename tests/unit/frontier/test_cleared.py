@@ -132,3 +132,55 @@ def test_restart_begins_entries_anew_and_nothing_else(store: Store) -> None:
     assert touched == {placed("entry").bucket}
     assert [(c.link.url, c.visit) for c in load(store, f"{HOST}/entry")] == [(f"{HOST}/entry", 1)]
     assert_counters_equal_census(store)
+
+
+# -- boards that were taken away ------------------------------------------------------------------
+
+
+def of_board(path: str, mark: str, kind: str = "index") -> NewLink:
+    made = placed(path, kind)
+    return made._replace(link=made.link._replace(callback=mark))
+
+
+def test_queue_of_one_board_is_dropped_and_those_of_others_stay(store: Store) -> None:
+    found(store, of_board("a1", "board_a"), of_board("a2", "board_a", "detail"), of_board("b1", "board_b"))
+    others = store.tallies(1)["queued"] - 2
+
+    gone = len(store.clear(1, ["index", "detail"], "board_a").records)
+
+    tallies = store.tallies(1)
+    assert (gone, tallies["queued"], tallies["dropped:board-gone"]) == (2, others, 2)
+    assert not store.clear(1, ["index", "detail"], "board_a").records
+    assert_counters_equal_census(store)
+
+
+def test_page_of_a_board_that_comes_back_is_queued_where_it_is_found(store: Store) -> None:
+    found(store, of_board("a1", "board_a"))
+    store.clear(1, ["index"], "board_a")
+
+    batch = batch_of([of_board("a1", "board_a")])
+    batch.cleared = {1}
+    fresh = [candidate.link.url for candidate in store.commit(batch).fresh]
+
+    assert fresh == [f"{HOST}/a1"]
+    assert store.tallies(1)["dropped:board-gone"] == 0
+    assert_counters_equal_census(store)
+
+
+def test_pages_of_a_board_that_was_taken_away_are_visited_no_more(store: Store) -> None:
+    found(store, of_board("a1", "board_a"), of_board("b1", "board_b"))
+    for candidate in [c for c in load(store, f"{HOST}/a1") if "1" in c.link.url]:
+        batch = batch_of()
+        grant(batch, candidate)
+        store.commit(batch)
+        batch = batch_of()
+        end(batch, candidate)
+        batch.endings[0] = batch.endings[0]._replace(due=100, past=b"past")
+        batch.tallies[1].update(pages=1, again=1)
+        store.commit(batch)
+
+    step, rest = store.cease(1, "board_a"), store.cease(1, "board_a")
+
+    assert (step.changes, len(step.records), len(rest.records)) == ({"again": -1}, 1, 0)
+    assert [visit.record for visit in store.due_visits(1, 200, 10)] != []
+    assert store.tallies(1)["again"] == 1

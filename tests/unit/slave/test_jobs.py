@@ -6,13 +6,20 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from p2pcrawl.fetch.connection.client import HttpClient
+from p2pcrawl.model.boards.job_board import REMOVED, JobBoard, mark_of
+from p2pcrawl.model.crawl.page_link import Link
+from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.slave.boards.board_pages import unasked_end
 from p2pcrawl.slave.stored.page_seeking import PageSeeking
 from p2pcrawl.slave.work.doors import Doors
 from p2pcrawl.slave.work.jobs import Jobs
-from p2pcrawl.wire.messages.slave_messages import Bye, WireJob
+from p2pcrawl.spiders.boards.board_spider import BoardSpider
+from p2pcrawl.spiders.boards.joint_spider import JointSpider, joint_class
+from p2pcrawl.wire.messages.slave_messages import Bye, Task, WireBoard, WireJob
 
 CODE = """
 from p2pcrawl import Spider
@@ -89,3 +96,49 @@ async def test_pipeline_that_cannot_be_opened_is_told_whatever_it_raises(tmp_pat
 
     (bye,) = failures
     assert error.partition("(")[0].removeprefix("asyncio.") in bye.reason
+
+
+# -- boards ---------------------------------------------------------------------------------------
+
+BOARD = 'entries = ["https://press.example/"]\n[articles]\nallow = ["{allow}"]\n'
+
+
+async def test_job_whose_boards_have_changed_is_read_by_the_new_ones_from_then_on() -> None:
+    jobs = Jobs({}, HttpClient, [].append, Doors())
+    code, wine = BOARD.format(allow="/2026"), BOARD.replace("press", "wine").format(allow="/bottle")
+    spec = WireJob(1, "press", "press.toml", "", "", [], {}, {}, [], code)
+    try:
+        jobs.open(spec)
+        before = await jobs.run_of(1)
+        # What a slave has already does not travel again.
+        jobs.open(structs.replace(spec, code="", boards={"wine": WireBoard(5, wine)}))
+        joined = await jobs.run_of(1)
+        jobs.open(structs.replace(spec, code="", boards={"wine": WireBoard(5, wine)}, opened=["10.0.0.1"]))
+        same = await jobs.run_of(1)
+    finally:
+        await jobs.close()
+
+    assert isinstance(before.spider, BoardSpider)
+    assert isinstance(joined.spider, JointSpider)
+    assert [request.url for request in joined.spider.start_requests()] == [
+        "https://press.example/",
+        "https://wine.example/",
+    ]
+    assert same is joined
+
+
+async def test_page_of_a_board_of_which_a_slave_has_not_heard_waits_and_one_of_a_board_that_is_gone_is_dropped() -> (
+    None
+):
+    alone = BoardSpider.__new__(BoardSpider)
+    joint = joint_class("press", {"wine": JobBoard(5, BOARD.format(allow="/"), closed=REMOVED)})()
+    link = Link("https://wine.example/", bytes(16), callback=mark_of("wine"))
+    task = Task(1, 1, 1, link, 1)
+
+    waiting, dropped = unasked_end(alone, task), unasked_end(joint, task)
+
+    assert waiting is not None
+    assert dropped is not None
+    assert (waiting.phase, waiting.reason, waiting.retry_in_s) == (Phase.QUEUED, "board-unknown", 2.0)
+    assert (dropped.phase, dropped.reason) == (Phase.DROPPED, "board-gone")
+    assert unasked_end(alone, Task(1, 1, 1, link._replace(callback="parse_item"), 1)) is None

@@ -6,6 +6,9 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from p2pcrawl.model.boards.job_board import NAME_MAX as BOARD_NAME_MAX
+from p2pcrawl.model.boards.job_board import TEXT_MAX
+from p2pcrawl.peer.answers.board_calls import BoardChanged, BoardsAnswer
 from p2pcrawl.peer.api.table.answer_shapes import (
     CertificateAnswer,
     ChangedJob,
@@ -18,7 +21,15 @@ from p2pcrawl.peer.api.table.answer_shapes import (
     SteeredJob,
     SubmittedJob,
 )
-from p2pcrawl.peer.api.table.operation import JOB, NDJSON, Operation, Parameter, Rank
+from p2pcrawl.peer.api.table.operation import JOB, NDJSON, Operation, Parameter, Rank, RequestPart
+
+BOARD: Final = Parameter(
+    "board",
+    Annotated[str, msgspec.Meta(min_length=1, max_length=BOARD_NAME_MAX)],
+    "the board's name",
+    RequestPart.PATH,
+    required=True,
+)
 
 
 class SubmittedCrawl(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -36,6 +47,7 @@ class SubmittedCrawl(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
     label: str = ""
     project: str = ""
     sinks: list[dict[str, Any]] = []
+    boards: dict[str, str] = {}
 
 
 class RetryWish(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -58,6 +70,13 @@ class NewSettings(msgspec.Struct, forbid_unknown_fields=True):
     """Settings to change, by their names."""
 
     settings: dict[str, Any]
+
+
+class BoardText(msgspec.Struct, forbid_unknown_fields=True):
+    """A board: the name of its file, which is its own unless it has another, and its text."""
+
+    file: Annotated[str, msgspec.Meta(min_length=1, max_length=BOARD_NAME_MAX)]
+    text: Annotated[str, msgspec.Meta(max_length=TEXT_MAX)]
 
 
 class MoreUrls(msgspec.Struct, forbid_unknown_fields=True):
@@ -153,6 +172,48 @@ OPERATIONS: Final = (
         (JOB,),
         MoreUrls,
         answer=FedJob,
+    ),
+    Operation(
+        "listBoards",
+        "GET",
+        "/v1/jobs/{job}/boards",
+        "Lists the boards of a job, with what each has brought",
+        Rank.READ,
+        "boards",
+        (JOB,),
+        answer=BoardsAnswer,
+    ),
+    Operation(
+        "addBoard",
+        "POST",
+        "/v1/jobs/{job}/boards",
+        "Adds a board to a job while it runs",
+        Rank.CHANGE,
+        "board-add",
+        (JOB,),
+        BoardText,
+        answer=BoardChanged,
+    ),
+    Operation(
+        "changeBoard",
+        "PUT",
+        "/v1/jobs/{job}/boards",
+        "Changes a board of a job while it runs",
+        Rank.CHANGE,
+        "board-change",
+        (JOB,),
+        BoardText,
+        answer=BoardChanged,
+    ),
+    Operation(
+        "removeBoard",
+        "DELETE",
+        "/v1/jobs/{job}/boards/{board}",
+        "Takes a board away from a job while it runs",
+        Rank.CHANGE,
+        "board-remove",
+        (JOB, BOARD),
+        answer=BoardChanged,
     ),
     Operation(
         "streamItems",

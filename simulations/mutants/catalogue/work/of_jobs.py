@@ -108,7 +108,7 @@ MUTANTS = (
     Mutant(
         name="injected-counted-off-early",
         kind=Slip.RACE,
-        where=_MASTER + "injection:Injection._bring",
+        where=_MASTER + "board_changes.entries:bring_entries",
         old="Hold(1, settled.set)",
         new="Hold(0, settled.set)",
         harm="A call that puts in several URLs may be answered when the first is safe.",

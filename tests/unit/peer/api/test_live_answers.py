@@ -29,7 +29,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
 
 def called(live: LiveCluster, operation: Operation, api: str, token: str, **given: str) -> tuple[int, bytes]:
     values = {"job": str(live.finished), "master": "nobody", "host": "127.0.0.8", "url": live.site.url(7)}
-    values |= {"schedule": SCHEDULE, **given}
+    values |= {"schedule": SCHEDULE, "board": "nobody", **given}
     path, query = operation.path, []
     for each in operation.parameters:
         if f"{{{each.name}}}" in path:

@@ -1,0 +1,1 @@
+"""Changes of boards while jobs run: what follows from them at a master, and the entries that they put in"""

@@ -1,0 +1,1 @@
+"""The boards of jobs, as masters read them"""

@@ -1,0 +1,1 @@
+"""Boards of a job in a slave: which of their pages are asked for, and when again"""
