@@ -115,7 +115,7 @@ def judged(month: Month) -> Verdict:
     for front in web.fronts.values():
         _judge_front(verdict, month, front, by_url, items)
     for article in web.articles.values():
-        _judge_refetches(verdict, month, article, by_url[article.url], items)
+        _judge_refetches(verdict, month, article, by_url[article.url], by_url[article.page], items)
     verdict.busiest = max((_busiest(by_url, host) for host in web.hosts), default=0)
     told = month.told
     parts = ("done", "failed", "dropped", "queued", "leased")
@@ -181,7 +181,12 @@ def _periods(month: Month, front: FrontPage, visits: list[Visit]) -> list[float]
 
 
 def _judge_refetches(
-    verdict: Verdict, month: Month, article: Article, visits: list[Visit], items: dict[str, dict[str, object]]
+    verdict: Verdict,
+    month: Month,
+    article: Article,
+    visits: list[Visit],
+    fronts: list[Visit],
+    items: dict[str, dict[str, object]],
 ) -> None:
     got = [visit for visit in visits if visit.status == 200]
     verdict.article_fetches += len(visits)
@@ -191,11 +196,19 @@ def _judge_refetches(
             verdict.again_by_death += _died(month, before)
     if got and article.url not in items:
         verdict.lost.append(article.url)
-    front = month.web.fronts[article.page]
-    if got and article.version(month.plan.web.days * DAY_S - DAY_S) and got[0].began_s < article.amended_s:
-        seen = any(article in front.listed(each) for each in (article.amended_s, article.amended_s + HOUR_S))
-        verdict.amended += seen
-        verdict.amended_found += seen and got[-1].began_s >= article.amended_s
+    if got and got[0].began_s < article.amended_s and _is_told(month, article, fronts):
+        verdict.amended += 1
+        verdict.amended_found += got[-1].began_s >= article.amended_s
+
+
+def _is_told(month: Month, article: Article, fronts: list[Visit]) -> bool:
+    """Tells whether a visit of its front page saw that an article was amended, long enough before the end."""
+    front, end_s = month.web.fronts[article.page], month.plan.web.days * DAY_S - HOUR_S
+    return any(
+        article.amended_s <= visit.began_s < min(end_s, front.closes_s, article.vanishes_s - HOUR_S)
+        and article in front.listed(visit.began_s)
+        for visit in fronts
+    )
 
 
 def _died(month: Month, visit: Visit) -> bool:
