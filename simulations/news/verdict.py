@@ -194,7 +194,8 @@ def _judge_refetches(
         if article.version(before.began_s) == article.version(after.began_s):
             verdict.again += 1
             verdict.again_by_death += _died(month, before)
-    if got and article.url not in items:
+    safe_s = month.plan.web.days * DAY_S - REPORTED_S * month.plan.slow
+    if got and got[0].ended_s < safe_s and article.url not in items:
         verdict.lost.append(article.url)
     if got and got[0].began_s < article.amended_s and _is_told(month, article, fronts):
         verdict.amended += 1
