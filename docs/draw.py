@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -38,7 +39,20 @@ def drawn() -> dict[str, str]:
     """Returns the texts of all files that are drawn, whole or in part, by their names."""
     page = (DOCS / "architecture.md").read_text(encoding="utf-8")
     pages = {"architecture.md": with_rooms(page), "api.md": with_operations((DOCS / "api.md").read_text("utf-8"))}
+    pages["freshness.svg"] = freshness()
     return {"rooms.svg": rooms(), "job-states.svg": job_states(), "bucket-states.svg": bucket_states(), **pages}
+
+
+def freshness() -> str:
+    """Draws the cost of freshness from the figures that ``python -m simulations news --kept`` has kept; as it is where
+    the libraries are not installed.
+    """
+    try:
+        from simulations.news.figures import drawn as drawn_from
+    except ModuleNotFoundError as error:
+        print(f"docs/freshness.svg stays as it is: {error}; .venv/bin/python has it", file=sys.stderr)
+        return (DOCS / "freshness.svg").read_text("utf-8")
+    return drawn_from(json.loads((DOCS / "freshness.json").read_text("utf-8")))
 
 
 def with_operations(page: str) -> str:

@@ -37,6 +37,8 @@ class Clock:
         self._since = 0.0
         self._read = 0.0
         self.wall_error_s = 0.0
+        self.slow = False
+        """The monotonic one counts fewer seconds than there are, and the one on the wall is right all the same."""
 
     @property
     def rate(self) -> float:
@@ -56,6 +58,10 @@ class Clock:
         if self._rate == 1.0 and self._read == self._since:
             return now
         return self._read + (now - self._since) * self._rate
+
+    def wall(self, now: float) -> float:
+        """Returns what the clock on the wall shows, in seconds since the world began."""
+        return (now if self.slow else self.local(now)) + self.wall_error_s
 
     def world(self, local: float) -> float:
         """Returns the first moment of the world at which this clock shows ``local``, or more by a rounding."""

@@ -191,6 +191,14 @@ class Node:
         self.clock.run_at(rate, self._world.loop.now)
         self._note(f"clock runs at {rate}")
 
+    def slow_down(self, times: float) -> None:
+        """Lets a second of the monotonic clock take so many of the world's, and with it all that is timed by it: beats,
+        patience, pauses. The clock on the wall stays right.
+        """
+        self.clock.slow = True
+        self.clock.run_at(1.0 / times, self._world.loop.now)
+        self._note(f"a second takes {times:g}")
+
     def step_wall_clock(self, seconds: float) -> None:
         """Lets time.time() jump; the monotonic clock does not."""
         self.clock.wall_error_s += seconds

@@ -112,14 +112,6 @@ def count(text: str) -> int:
     return number
 
 
-def refuse_unwritable(path: Path) -> None:
-    """Raises ConfigurationError before anything runs, not when all of it has run. What is in the file stays."""
-    try:
-        path.open("a").close()
-    except OSError as error:
-        raise ConfigurationError(f"{path}: {error.strerror}") from None
-
-
 def scenarios() -> str:
     """Lists all scenarios with what they are, a line each."""
     wide = max(map(len, SCENARIOS))

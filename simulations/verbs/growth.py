@@ -25,10 +25,10 @@ from ..kernel.node import Node
 from ..kernel.own_name import COMMAND
 from ..play.options import Options
 from ..play.stage import Stage
+from ..report.outputs import refuse_unwritable
 from ..whole.plan import Plan
 from ..whole.simulation import Simulation
 from ..world.web import WebPlan
-from .asked import refuse_unwritable
 from .growth_picture import Panel, picture
 
 PAGES_EACH = 60

@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 
 from ..kernel.own_name import COMMAND, example
+from ..report.outputs import refuse_unwritable
 from ..report.page import page
 from ..report.telling import verdict
 from ..whole.outcome import Progress
 from ..whole.plan import Plan
 from ..whole.simulation import Simulation
-from .asked import add_plan_options, plan_of, refuse_options, refuse_unwritable
+from .asked import add_plan_options, plan_of, refuse_options
 from .run import drawn
 
 EXAMPLES = f"""\

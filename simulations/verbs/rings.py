@@ -18,7 +18,7 @@ from pathlib import Path
 
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 
-from .asked import refuse_unwritable
+from ..report.outputs import refuse_unwritable
 from .ring_contenders import CONTENDERS, HOSTS, Contender, View
 from .ring_picture import Bar, picture
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from p2pcrawl.model.errors import ConfigurationError
 
 from ..kernel.own_name import COMMAND
+from ..report.outputs import refuse_unwritable
 from ..shrink.case import Case, case_of, recorded, text_of
 from ..shrink.reduction import Reduction, TimeIsUp
 from ..shrink.story import story_of
 from ..whole.outcome import Report
 from ..whole.plan import Plan
 from ..whole.simulation import Simulation
-from .asked import add_plan_options, plan_of, refuse_options, refuse_unwritable
+from .asked import add_plan_options, plan_of, refuse_options
 from .run import drawn
 
 EXAMPLES = f"""\

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ..journey import verb as journey
 from ..kernel.own_name import COMMAND
+from ..news import verb as news
 from . import asked, controls, covered, growth, mutants, report, rings, run, shrink, swarm
 
 
@@ -65,6 +66,12 @@ VERBS: dict[str, Verb] = {
         growth.add_options,
         growth.run,
         growth.EXAMPLES,
+    ),
+    "news": Verb(
+        "news sites that live, read for a month: how fresh, for how many fetches, through deaths",
+        news.add_options,
+        news.run,
+        news.EXAMPLES,
     ),
     "rings": Verb(
         "balance, movement and look-up cost of all ways to share out keys", rings.add_options, rings.run, RINGS_EXAMPLES

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import copy_context
-from typing import Self
+from typing import Protocol, Self
 
 from multidict import CIMultiDict
 
@@ -20,7 +20,7 @@ from p2pcrawl.model.outcome import Failure
 
 from ..kernel.life import current_life
 from ..kernel.loop import SimLoop
-from .web import Visit, Web
+from .web import Host, Reply, Visit
 
 _FAILURES = {
     "refused": Failure.CONNECT,
@@ -31,11 +31,22 @@ _FAILURES = {
 WorksFor = Callable[[], str]
 
 
+class AnyWeb(Protocol):
+    """A web as fetchers need it."""
+
+    visits: list[Visit]
+
+    @property
+    def hosts(self) -> Mapping[str, Host]: ...
+
+    def reply(self, url: str, now_s: float = 0.0, condition: str = "") -> Reply: ...
+
+
 class SimFetcher:
     """A Fetcher. What it has open when its process dies ends there, as the web sees it."""
 
     def __init__(
-        self, web: Web, loop: SimLoop, settings: Settings, networks: Networks, works_for: WorksFor | None
+        self, web: AnyWeb, loop: SimLoop, settings: Settings, networks: Networks, works_for: WorksFor | None
     ) -> None:
         self._web = web
         self._loop = loop
@@ -95,7 +106,7 @@ class SimFetcher:
         self._loop.network.log.add(self._loop.now, visit.node, what)
 
 
-def fetchers(web: Web, loop: SimLoop, works_for: WorksFor | None = None) -> OpenFetcher:
+def fetchers(web: AnyWeb, loop: SimLoop, works_for: WorksFor | None = None) -> OpenFetcher:
     """Makes what a slave opens in place of its HTTP client. ``works_for`` names its master, if that is another node."""
 
     def open_fetcher(settings: Settings, networks: Networks) -> SimFetcher:

@@ -142,7 +142,7 @@ class World:
 
     def wall(self) -> float:
         life = LIFE.get()
-        return EPOCH_S + self.loop.time() + (0.0 if life is None else life.node.clock.wall_error_s)
+        return EPOCH_S + (self.now if life is None else life.node.clock.wall(self.now))
 
     def dice(self) -> Random:
         life = LIFE.get()

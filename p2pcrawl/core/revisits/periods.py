@@ -2,8 +2,13 @@
 
 The theory of the adaptive one: a page changes by chance, at a rate of its own. Of a visit one learns only whether it
 has changed since the one before, not how often. With n visits about T apart, of which x found a change, the rate is
-about ``-ln((n - x + 1/2) / (n + 1/2)) / T`` (Cho and Garcia-Molina). Earlier visits weigh less, so that a page that
-wakes up is noticed. The period goes with the square root of the time in which the page changes with a probability of
+about ``-ln((n - x + 1/2) / (n + 1)) / T``: as Cho and Garcia-Molina estimate it, but with half a change more, by
+Jeffreys' prior. For what counts is what the rate may be on average, by all that is known: a page that was quiet n times
+need not be quiet for ever, and the period of one that changes each few days would double and double until it is found
+to. Earlier visits weigh less, so that a page that wakes up is noticed: by little for a visit that found nothing, so
+that seldom changes are counted over a long time, and by more for one that did.
+
+The period goes with the square root of the time in which the page changes with a probability of
 one half: of all ways to share out a number of visits over pages, that one lets what is new wait least, on average over
 all that is new. (With period p and rate r a page costs 1/p and lets r * p / 2 wait; by Cauchy and Schwarz the sum of
 the one, for a given sum of the other, is least where p goes with the root of 1/r.) A period at most doubles from visit
@@ -22,8 +27,10 @@ from p2pcrawl.model.crawl.request import Kind
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.page_past import ADAPTIVE, PagePast
 
-MEMORY: Final = 0.95
-"""What each visit leaves of the weight of those before it: some twenty visits count."""
+QUIET_LEAVES: Final = 0.99
+"""What a visit that found no change leaves of the weight of those before it: some hundred count,"""
+CHANGE_LEAVES: Final = 0.9
+"""and what one leaves that did: some ten changes."""
 GROWTH: Final = 2.0
 _HALF: Final = log(2.0)
 NEVER: Final = 0
@@ -89,12 +96,14 @@ class Periods:
         since = max(0, now - past.asked) if past.asked and not past.gone else 0
         if not since or not visit:
             return replace(past, gone=0, asked=now, period=rule if fixed else self._first(rule))
+        changed = came is Came.CHANGED
+        leaves = CHANGE_LEAVES if changed else QUIET_LEAVES
         past = replace(
             past,
             asked=now,
-            visits=MEMORY * past.visits + 1.0,
-            changes=MEMORY * past.changes + (came is Came.CHANGED),
-            seconds=MEMORY * past.seconds + since,
+            visits=leaves * past.visits + 1.0,
+            changes=leaves * past.changes + changed,
+            seconds=leaves * past.seconds + since,
         )
         return replace(past, period=rule if fixed else self._adapted(past))
 
@@ -102,9 +111,8 @@ class Periods:
         return self.least if rule == ADAPTIVE else rule
 
     def _adapted(self, past: PagePast) -> int:
-        rate = -log((past.visits - past.changes + 0.5) / (past.visits + 0.5)) * past.visits / past.seconds
-        wanted = 2.0 * sqrt(self.least * _HALF / rate) if rate > 0 else float(self.greatest)
-        wanted = min(wanted, GROWTH * max(past.period, self.least))
+        rate = -log((past.visits - past.changes + 0.5) / (past.visits + 1.0)) * past.visits / past.seconds
+        wanted = min(2.0 * sqrt(self.least * _HALF / rate), GROWTH * max(past.period, self.least))
         return int(min(max(wanted, self.least), self.greatest))
 
 

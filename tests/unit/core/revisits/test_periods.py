@@ -103,11 +103,31 @@ def test_adaptive_period_settles_by_the_root_of_the_time_between_changes(every_s
     assert wanted / 2 < middle < 2 * wanted
 
 
-def test_page_that_never_changes_is_asked_less_and_less_up_to_the_longest_period() -> None:
+def test_page_that_never_changes_is_asked_less_and_less_and_never_doubly_less_at_a_time() -> None:
     found = lived(1e12, 400)
 
-    assert all(later <= 2 * earlier for earlier, later in pairwise(found))
-    assert found[-1] == 30 * DAY_S
+    assert all(earlier <= later <= 2 * earlier for earlier, later in pairwise(found))
+    assert found[-1] > DAY_S
+
+
+def test_longest_period_bounds_what_a_page_that_never_changes_comes_to() -> None:
+    rules = Periods(ADAPTIVE, 0, least=300, greatest=3_600, rounds=0)
+
+    _, due = rules.after(
+        "index", PagePast(asked=NOW - 3_600, period=3_600, visits=50.0, seconds=180_000.0), QUIET, 60, NOW
+    )
+
+    assert due == NOW + 3_600
+
+
+def test_few_changes_do_not_let_a_page_be_forgotten() -> None:
+    """A page with something new each four days is not asked after days: what is known of it may be chance."""
+    longest = max(period for seed in range(20) for period in lived(4 * DAY_S, 60, seed))
+
+    assert longest < 2 * DAY_S
+
+
+QUIET = Came.UNCHANGED
 
 
 def test_page_that_always_changes_is_asked_at_the_shortest_period() -> None:
