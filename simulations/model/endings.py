@@ -89,8 +89,6 @@ class Endings:
         mine[job] = row
         if before is not None and row != before:
             self._follows(node, job, before, row)
-            if (before.state, before.reason, row.state) == (FINISHED, "", RUNNING) and row.rank > before.rank:
-                self._has_news(node, job, row)
         if (row.version >= FINAL) != (row.state in ENDS_FOR_GOOD):
             self._tell(node, f"has job {job} {row.state} under version {row.version}")
         if row.flaw and (before is None or before.flaw != row.flaw):
@@ -140,13 +138,6 @@ class Endings:
         for key, name in self._open(node, job):
             self._tell(node, f"has job {job} finished while {self.sight.name(key)} is queued on the disk of {name}")
             return
-
-    def _has_news(self, node: str, job: int, row: JobRow) -> None:
-        """Judges the first word that a finished job goes on, which nobody has asked for: something must be left."""
-        others = (those.get(job) for name, those in self.jobs.items() if name != node)
-        is_told = any(other is not None and other.rank >= row.rank for other in others)
-        if not is_told and not self.sight.injecting() and not any(self._open(node, job)):
-            self._tell(node, f"lets job {job} go on, which was finished, and nothing of it is queued anywhere")
 
     def _open(self, node: str, job: int) -> Iterator[tuple[Key, str]]:
         """Yields what is left of a job by all disks of masters that can be asked, and the disk that says so."""

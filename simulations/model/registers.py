@@ -130,7 +130,8 @@ def _follow(
     spells = hears.spells(earlier.who, earlier.ended_s) if earlier.writes is not None else {}
     written = mine if earlier.tells is None else mine[:-1]
     for later, (first, *_) in numbered:
-        if later is earlier or later.began_s < earlier.ended_s:
+        # Of what happens at one instant nobody knows what came first.
+        if later is earlier or later.began_s <= earlier.ended_s:
             continue
         if (later.who, later.life) == (earlier.who, earlier.life):
             after[first].update(mine)

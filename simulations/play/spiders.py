@@ -174,5 +174,5 @@ THOROUGH: frozenset[type[Spider]] = frozenset({Walker, Thinker, Latecomer, Begin
 """Those that get everywhere and take one item from each page: what they left undone is somebody's fault."""
 OF_EACH_PAGE: frozenset[type[Spider]] = THOROUGH - {Repeater} | {Collector}
 """Those that take one item from each page, now or when its files are had."""
-ONE_EACH: frozenset[type[Spider]] = THOROUGH - {Repeater}
+ONE_EACH: frozenset[type[Spider]] = THOROUGH - {Repeater, Marker}
 """Those of which each page that is done has one item of its own, from its end on."""

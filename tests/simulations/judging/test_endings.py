@@ -52,7 +52,6 @@ class Case:
 
 BEGUN = JobRow(RUNNING, "", 1)
 OVER = JobRow(FINISHED, "", 2)
-AGAIN = JobRow(RUNNING, "", 3)
 
 
 def test_a_job_is_finished_when_all_of_it_is_through() -> None:
@@ -88,40 +87,6 @@ def test_a_job_that_was_closed_is_over_with_pages_queued() -> None:
     case.stores.store("m1").held[0, 9, JOB] = QUEUED
 
     assert case.becomes(JobRow(FINISHED, "closespider_pagecount", 2)) == []
-
-
-@pytest.mark.parametrize(
-    ("sight", "queued_at", "is_amiss"),
-    [
-        (SeenWithAll(), "", True),
-        (SeenWithAll(), "m1", False),
-        (SeenWithAll(there=frozenset({"m0"})), "m1", True),
-        (SeenWithAll(injected=True), "", False),
-    ],
-)
-def test_a_finished_job_goes_on_when_something_is_queued_or_somebody_has_asked_for_it(
-    sight: SeenWithAll, queued_at: str, is_amiss: bool
-) -> None:
-    case = Case(sight)
-    case.becomes(BEGUN, OVER)
-    if queued_at:
-        case.stores.store(queued_at).held[0, 9, JOB] = QUEUED
-
-    told = case.becomes(AGAIN)
-
-    assert told == (
-        [f"at 100.000 s m0 lets job {JOB} go on, which was finished, and nothing of it is queued anywhere"]
-        if is_amiss
-        else []
-    )
-
-
-def test_who_hears_that_a_finished_job_goes_on_need_not_know_why() -> None:
-    case = Case(SeenWithAll(injected=True))
-    case.becomes(BEGUN, OVER, AGAIN, at="m1")
-    case.sight.injected = False
-
-    assert case.becomes(BEGUN, OVER, AGAIN) == []
 
 
 @pytest.mark.parametrize(("signers", "is_amiss"), [(("m0", "m1"), False), (("m1",), True)])

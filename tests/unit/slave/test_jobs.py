@@ -104,7 +104,7 @@ BOARD = 'entries = ["https://press.example/"]\n[articles]\nallow = ["{allow}"]\n
 
 
 async def test_job_whose_boards_have_changed_is_read_by_the_new_ones_from_then_on() -> None:
-    jobs = Jobs({}, HttpClient, [].append, Doors())
+    jobs = Jobs({}, HttpClient, [].append, Doors(), seeking=PageSeeking(lambda question: None))
     code, wine = BOARD.format(allow="/2026"), BOARD.replace("press", "wine").format(allow="/bottle")
     spec = WireJob(1, "press", "press.toml", "", "", [], {}, {}, [], code)
     try:
