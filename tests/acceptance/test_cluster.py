@@ -28,6 +28,7 @@ def test_nothing_is_lost_when_a_master_joins_and_another_leaves_in_mid_crawl(tmp
     assert joins(tmp_path, 300, 20, 3, 1, size=4_000, delay_s=0.3).broken == []
 
 
+@pytest.mark.soak
 def test_callbacks_that_block_for_longer_than_a_session_cost_nobody_a_fetch_a_loss_or_an_item(tmp_path: Path) -> None:
     assert long_pages(tmp_path, 30_000, (6.0,)).broken == []
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
     ("links", "more"),
     [
         pytest.param(3_000, {}, id="many-links"),
-        pytest.param(200, {"start_s": 7.0}, id="callback-of-the-start-page-blocks"),
+        pytest.param(200, {"start_s": 7.0}, id="callback-of-the-start-page-blocks", marks=pytest.mark.soak),
         pytest.param(3, {"each_s": 6.0}, id="every-callback-blocks", marks=pytest.mark.soak),
         pytest.param(2_000, {"kill": True}, id="master-of-the-start-page-is-killed"),
     ],

@@ -126,6 +126,7 @@ async def until(condition: Callable[[], bool], what: str) -> None:
         raise AssertionError(f"not within {LIMIT_S:g} s: {what}") from None
 
 
+@pytest.mark.soak
 async def test_slave_of_a_master_that_stands_still_stops_and_goes_on_with_it(cluster: Cluster, tmp_path: Path) -> None:
     # Longer than a session, so that what waits in the slave for a slot would be asked for when the session is over.
     async with slow_site(slow_s=TIMINGS.void_s + 0.5) as site:

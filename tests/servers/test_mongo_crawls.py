@@ -18,6 +18,7 @@ def test_each_page_has_one_document_though_the_server_and_a_master_are_killed_tw
     assert kill_all(tmp_path, plan, "alone").broken == []
 
 
+@pytest.mark.soak
 def test_server_that_is_away_for_the_whole_crawl_gets_all_when_it_is_back(tmp_path: Path) -> None:
     plan = Plan(pages=600, hosts=40, delay_s=0.1, masters=2, copies=2, seed=1)
 

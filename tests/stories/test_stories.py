@@ -789,6 +789,11 @@ STORIES = {
 
 LONG = {
     "start-page-in-parts",
+    "start-page-that-dies-with-its-master",
+    "held-dead-and-never-told",
+    "flapping-majority",
+    "two-majorities",
+    "lent-as-the-parts-met",
     "offered-for-ever",
     "rest-of-a-queue",
     "resumed-while-it-was-away",
