@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack, chdir
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from typing import Any
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.peer.answers.submission import submission_of
 
-from ..world.disks import place_for_disks
+from ..world.disks import folder_for_disks
 from ..world.fetcher import fetchers
 from ..world.machines import Machine
 from ..world.world import World
@@ -155,8 +154,7 @@ def lived(plan: MonthPlan, tell: Callable[[str], None] = lambda _: None) -> Mont
     }
     submission = submission_of(NewsReader, Settings(), settings, {"start_urls": " ".join(month.web.homes)}, [])
     with ExitStack() as stack:
-        folder = tempfile.TemporaryDirectory(prefix="p2pcrawl-news-", dir=place_for_disks())
-        stack.enter_context(chdir(stack.enter_context(folder)))
+        stack.enter_context(chdir(stack.enter_context(folder_for_disks("p2pcrawl-news-"))))
         world = stack.enter_context(World(plan.seed))
         fetcher = fetchers(month.web, world.loop)
         machines = [Machine(world, f"m{number}", Path(), 2, fetcher) for number in range(plan.masters)]

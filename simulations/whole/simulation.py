@@ -10,7 +10,6 @@ everything that is not gone is healed, and the job must be finished; what is lef
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, chdir, suppress
@@ -44,7 +43,7 @@ from ..play.spiders import OF_EACH_PAGE, ONE_EACH, PERIOD_S, THOROUGH, Returner
 from ..play.stage import Stage
 from ..record.history import History
 from ..record.overheard import overheard
-from ..world.disks import place_for_disks
+from ..world.disks import folder_for_disks
 from ..world.fetcher import fetchers
 from ..world.machines import Machine
 from ..world.pins import real_clock
@@ -118,8 +117,7 @@ class Simulation:
             sinks = stack.enter_context(destinations(options.sinks, options.seed, options.buckets))
             submission = submission_of(plan.spider, Settings(), key, start, specs_of(sinks))
             # Errors name files, and travel: so the disks lie where their names are the same in every run.
-            folder = tempfile.TemporaryDirectory(prefix="p2pcrawl-sim-", dir=place_for_disks())
-            stack.enter_context(chdir(stack.enter_context(folder)))
+            stack.enter_context(chdir(stack.enter_context(folder_for_disks("p2pcrawl-sim-"))))
             world = stack.enter_context(World(options.seed, law=plan.law))
             self._alarms = stack.enter_context(listening(world.loop))
             stack.enter_context(tapped(world))

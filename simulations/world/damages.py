@@ -106,7 +106,8 @@ def _facts(database: Path) -> Facts | None:
 
 def _asked(database: Path, ask: Callable[[sqlite3.Connection], T]) -> T:
     """Asks a copy, so that looking leaves no trace."""
-    with tempfile.TemporaryDirectory(prefix="p2pcrawl-sim-look-") as folder:
+    # Beside the disk, so that it goes with that if somebody stops the run just now.
+    with tempfile.TemporaryDirectory(prefix="look-", dir=database.parent.parent) as folder:
         for path in (database, database.with_name(f"{database.name}-wal")):
             if path.exists():
                 shutil.copy(path, Path(folder) / path.name)

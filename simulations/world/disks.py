@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sqlite3
 import tempfile
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
 
@@ -16,6 +18,7 @@ from .world import World
 
 MEMORY = Path("/dev/shm")
 MEMORY_FREE_MIN = 2 << 30
+_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
 
 
 def place_for_disks() -> str:
@@ -26,6 +29,24 @@ def place_for_disks() -> str:
         return tempfile.gettempdir()
     free = shutil.disk_usage(MEMORY).free
     return str(MEMORY) if free >= MEMORY_FREE_MIN else tempfile.gettempdir()
+
+
+@contextmanager
+def folder_for_disks(prefix: str) -> Iterator[str]:
+    """Makes a folder where disks lie, and takes it away in the end; no signal that stops a run comes in between."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
+    folder = tempfile.mkdtemp(prefix=prefix, dir=place_for_disks())
+    try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
+        yield folder
+    finally:
+        try:
+            signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
+        finally:
+            # One that came just before raises here. There is no second one: whoever is stopped ignores the next.
+            signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
+            shutil.rmtree(folder)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
 
 
 class Disk:
