@@ -37,10 +37,15 @@ async def _nothing_here(self: Takeover, buckets: frozenset[int]) -> Counter[int]
     return Counter()
 
 
-def _forget_later(self: Handover, buckets: Collection[int], still: Callable[[], bool]) -> asyncio.Future[bool]:
+def _done() -> asyncio.Future[bool]:
+    """Says of a change that it is on the disk."""
     done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
     done.set_result(True)
     return done
+
+
+def _forget_later(self: Handover, buckets: Collection[int], still: Callable[[], bool]) -> asyncio.Future[bool]:
+    return _done()
 
 
 def _grant_from_all(self: Ownership, bucket: int) -> bool:
@@ -88,9 +93,7 @@ def _copied_at_once(self: Copier, then: Callable[[], None]) -> None:
 
 
 def _stored_at_once(self: Handover) -> asyncio.Future[bool]:
-    done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-    done.set_result(True)
-    return done
+    return _done()
 
 
 def _shared(self: Lending, host: Host) -> bool:
