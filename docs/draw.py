@@ -6,8 +6,9 @@ import ast
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 DOCS = Path(__file__).resolve().parent
 PACKAGE = DOCS.parent / "p2pcrawl"
@@ -40,7 +41,12 @@ def drawn() -> dict[str, str]:
     page = (DOCS / "architecture.md").read_text(encoding="utf-8")
     pages = {"architecture.md": with_rooms(page), "api.md": with_operations((DOCS / "api.md").read_text("utf-8"))}
     pages["freshness.svg"] = freshness()
-    return {"rooms.svg": rooms(), "job-states.svg": job_states(), "bucket-states.svg": bucket_states(), **pages}
+    states = {
+        "job-states.svg": job_states(),
+        "bucket-states.svg": bucket_states(),
+        "session-states.svg": session_states(),
+    }
+    return {"rooms.svg": rooms(), **states, **pages}
 
 
 def freshness() -> str:
@@ -253,6 +259,17 @@ BUCKET_PLACES: Places = {
     "left over": (950, 420),
     "let go": (660, 500),
 }
+SESSION_PLACES: Places = {
+    "opened": (90, 60),
+    "turned away": (90, 290),
+    "at work": (360, 60),
+    "leaving": (360, 290),
+    "parted": (600, 440),
+    "severed": (650, 290),
+    "void": (650, 60),
+    "over": (950, 170),
+    "left": (950, 440),
+}
 BY_THEMSELVES = (
     ("running", "finished", "nothing is left"),
     ("running", "incomplete", "nothing is left in reach"),
@@ -288,15 +305,27 @@ def bucket_states() -> str:
     """Draws a bucket's states at one master, with the events that lead from one to another."""
     from p2pcrawl.core.buckets.bucket_states import TRANSITIONS
 
+    return _svg(1040, 550, _of_table(BUCKET_PLACES, TRANSITIONS))
+
+
+def session_states() -> str:
+    """Draws the states of a slave's session at its master, with the events that lead from one to another."""
+    from p2pcrawl.core.group.session_states import TRANSITIONS
+
+    return _svg(1020, 480, _of_table(SESSION_PLACES, TRANSITIONS))
+
+
+def _of_table(places: Places, table: Mapping[Enum, Mapping[Any, tuple[Enum, object]]]) -> list[str]:
+    """Returns the parts of a picture of a table of transitions, but for those that change nothing."""
     arrows: dict[tuple[str, str], list[str]] = {}
-    for before, steps in TRANSITIONS.items():
+    for before, steps in table.items():
         for event, (after, _) in steps.items():
             if after is not before:
                 arrows.setdefault((_spaced(before.name), _spaced(after.name)), []).append(_spaced(event.name))
     parts = [_TIP]
-    for (before, after), events in arrows.items():
-        parts += _arrow(BUCKET_PLACES, before, after, ", ".join(events), "verb", 0.36)
-    return _svg(1040, 550, [*parts, *_states(BUCKET_PLACES)])
+    for (before_name, after_name), events in arrows.items():
+        parts += _arrow(places, before_name, after_name, ", ".join(events), "verb", 0.36)
+    return [*parts, *_states(places)]
 
 
 def _spaced(name: str) -> str:

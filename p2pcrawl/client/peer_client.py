@@ -217,6 +217,7 @@ class Client:
         zone: str = "UTC",
         overlap: str = "skip",
         missed: str = "once",
+        keep: int = 0,
         replace: bool = False,
         settings: Mapping[str, Any] | None = None,
         arguments: Mapping[str, str] | None = None,
@@ -224,10 +225,12 @@ class Client:
     ) -> RemoteSchedule:
         """Lets the cluster submit a crawl again and again, at the moments of a cron expression in a time zone; what it
         is is told as to :meth:`submit`. ``overlap`` (skip, queue, allow): what becomes of a run while an earlier one is
-        not over; ``missed`` (once, skip): of those for which nobody was there.
+        not over; ``missed`` (once, skip): of those for which nobody was there; ``keep``: the jobs of so many last runs
+        stay, 0: all.
         """
         crawl = submission_asked_for(target, settings, arguments, output, "").plain()
-        return await self._schedule({"crawl": crawl}, name, cron, zone, missed, replace=replace, overlap=overlap)
+        more = {"replace": replace, "overlap": overlap, "keep": keep}
+        return await self._schedule({"crawl": crawl}, name, cron, zone, missed, **more)
 
     async def add_injection(
         self,

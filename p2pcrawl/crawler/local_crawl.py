@@ -297,6 +297,7 @@ class Crawler:
             master.company,
             master.admission,
             master.aside.drop_board,
+            master.turns.hasten,
             leads=lambda: True,
             brought=brought,
             spread=told,

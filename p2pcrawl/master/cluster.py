@@ -11,7 +11,7 @@ from p2pcrawl.core.buckets.ownership import Change
 from p2pcrawl.core.membership.output import Event, EventKind
 from p2pcrawl.master.buckets.caution import Caution
 from p2pcrawl.master.buckets.farewell import Farewell
-from p2pcrawl.master.buckets.takeover import Takeover
+from p2pcrawl.master.buckets.takeover import Remember, Takeover
 from p2pcrawl.master.buckets.view_changes import ViewChange, Views
 from p2pcrawl.master.company.neighbours import Neighbours
 from p2pcrawl.master.copies.account_keeping import AccountKeeping
@@ -61,10 +61,13 @@ class Cluster:
         master: Master,
         neighbours: Neighbours,
         port: Port,
+        remember: Remember,
         *,
         roll: Roll | None = None,
     ) -> None:
-        """Builds the parts. With a ``roll`` nothing is granted without the consent of most of those on it."""
+        """Builds the parts. ``remember`` writes down who is there. With a ``roll`` nothing is granted without the
+        consent of most of those on it.
+        """
         self.master = master
         self.peers = peers = neighbours.peers
         self.neighbours = neighbours
@@ -76,7 +79,13 @@ class Cluster:
         self.adoption = neighbours.adoption
         self._ground = ground = neighbours.ground
         self.syncing = Syncing(
-            peers, self.ownership, self.copier, neighbours.excess.carry, neighbours.own_rows, neighbours.host_notes
+            peers,
+            self.ownership,
+            self.copying,
+            neighbours.links_first,
+            neighbours.excess.carry,
+            neighbours.own_rows,
+            neighbours.host_notes,
         )
         self.upkeep = Upkeep(
             peers,
@@ -88,8 +97,8 @@ class Cluster:
             ground.loading,
             neighbours.host_notes,
         )
-        self.takeover = Takeover(neighbours, master.admission, master.handover, self.upkeep.served)
-        self.caution = Caution(neighbours, self.takeover, majority=roll is not None)
+        self.takeover = Takeover(neighbours, master.admission, master.handover, self.upkeep.served, remember)
+        self.caution = Caution(neighbours, self.takeover, master.slaves.call_in, majority=roll is not None)
         self.mandate: Mandate | NoMandate = NoMandate()
         if roll is not None:
             told = self.caution.agreed, ground.loading.serve_buckets, master.slaves.halt, ground.fate.fail
@@ -174,6 +183,8 @@ class Cluster:
         else:
             self._change_view(view, view.change)
             if back or found:
+                # What was granted while each took the other for dead, and is not begun, is not to be.
+                self.master.slaves.call_in()
                 self.takeover.meet()
 
     def _change_view(self, view: ViewChange, change: Change) -> None:
@@ -204,6 +215,8 @@ class Cluster:
             lambda view, change: self.upkeep.members_changed(view.members),
             # Links go to their new owners; those that have become our own, to the bench.
             lambda view, change: self.dispatch.reroute(),
+            # With the holders and the owners of this view: before any of them is brought what has come of these links.
+            lambda view, change: self.neighbours.links_first.tend(),
             # Whoever came back in another life was told apart before (``_take_view``), and its loans are over; those of
             # the dead end when their slaves must have stopped.
             lambda view, change: self.budgets.members_changed({m.id for m in view.members}),
@@ -314,6 +327,7 @@ class Cluster:
             await asyncio.sleep(ROUND_S)
             self.budgets.tend()
             self.upkeep.sync()
+            self.neighbours.links_first.tend()
             self.neighbours.abreast.tend()
             self.upkeep.send_host_notes()
             try:

@@ -102,6 +102,7 @@ class Cycle:
         batch.cleared = {job for job in linked if any(ground.jobs[job].counts[reason] for reason in _FOUND_AGAIN)}
         batch.wants = await ground.loading.wants()
         batch.delivered = self.outputs.take_delivered()
+        batch.copied = self.company.copied
         batch.states, batch.specs = ground.lifecycle.take_changes()
         # Last: all that is taken in before may open something.
         batch.specs |= ground.openings.take_specs()

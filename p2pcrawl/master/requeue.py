@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from p2pcrawl.core.hosts.politeness import RobotsEntry
 from p2pcrawl.fetch.connection.guard import opened_by
@@ -40,6 +40,9 @@ class _Clearing:
     callback: str | None = None
     """Of a board that is none any more, whose pages alone go, and are visited no more."""
     gone: int = 0
+    touched: set[int] = field(default_factory=set)
+    """The buckets of which the copies are to hear, once all is done: to compare a large one after each step takes
+    longer than all steps, and whoever takes over before that finds queued what nobody has been told to be gone."""
 
 
 class Aside:
@@ -123,15 +126,16 @@ class Aside:
             step = await self._recorder.run(Store.clear, clearing.job.id, clearing.kinds, clearing.callback)
             clearing.gone += len(step.records)
             clearing.job.counts.update(step.changes)
+            clearing.touched |= step.touched
             self._bench.withdraw(step.records)
-            self._company.doubt(step.touched)
             if not step.records and clearing.callback is not None:
                 # What was queued for a visit has none any more.
                 step = await self._recorder.run(Store.cease, clearing.job.id, clearing.callback)
                 clearing.job.counts.update(step.changes)
-                self._company.doubt(step.touched)
+                clearing.touched |= step.touched
             if not step.records:
                 self._clearings.remove(clearing)
+                self._company.doubt(clearing.touched)
                 if not clearing.count.done():
                     clearing.count.set_result(clearing.gone)
         restarts, self._restarts = self._restarts, []

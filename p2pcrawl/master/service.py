@@ -130,11 +130,13 @@ class Service:
         return copied
 
     def _note_late(self, request: Copy, sender: NodeId) -> None:
-        """Takes in that copies come of buckets that the sender does not own any more, and does not know it. Whoever
-        claimed them from us has what was here then: they are offered once more.
+        """Takes in that copies come of buckets that the sender does not own any more, and does not know it, or of those
+        that it has had dropped here. Whoever claimed them from us has what was here then: they are offered once more,
+        and dropped when their owner has taken that.
         """
-        ownership = self._cluster.ownership
-        ownership.found({row.bucket for row in request.rows if ownership.owner(row.bucket) not in (None, sender)})
+        ownership, upkeep = self._cluster.ownership, self._cluster.upkeep
+        buckets = {row.bucket for row in request.rows}
+        ownership.found({b for b in buckets if ownership.owner(b) not in (None, sender) or upkeep.are_late(b)})
 
     async def _drop(self, request: DropCopies, sender: NodeId) -> Dropped:
         buckets = sorted(buckets_of(request.buckets))

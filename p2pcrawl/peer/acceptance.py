@@ -18,7 +18,7 @@ from p2pcrawl.model.crawl.job import JobId, JobSpec
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
-from p2pcrawl.peer.answers.submission import Submission, module_digest
+from p2pcrawl.peer.answers.submission import Submission, check_code, module_digest
 from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink
 from p2pcrawl.stores.sink_trial import empty_sinks, try_sinks
 from p2pcrawl.wire.sealed.at_rest import RestSeal
@@ -44,6 +44,7 @@ class Acceptance:
         job; P2PCrawlError where too few masters answer.
         """
         self._check_label(submission.label)
+        await check_code(submission)
         submission = self._placed(submission)
         number = JobId(random.SystemRandom().randrange(1, 1 << 52))
         spec = replace(submission.spec(), id=number, submitted=int(time.time() * 1000))
@@ -66,6 +67,7 @@ class Acceptance:
         """Raises ConfigurationError for a submission that could not be taken now. Begins nothing, and empties no
         sink.
         """
+        await check_code(submission)
         spec = replace(submission.spec(), id=JobId(1))
         if refusal := refusal_of(spec):
             raise ConfigurationError(refusal)

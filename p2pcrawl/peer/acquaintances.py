@@ -7,6 +7,7 @@ time in which it did not brings nobody closer to being forgotten.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import threading
@@ -16,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from p2pcrawl.frontier.copies.set_aside import rename_damaged
+from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.model.cluster.gossip import Entry
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status, parse_address
 from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.overlay.door import Door
 from p2pcrawl.private.secrets import replace_secret
 
 log = logging.getLogger(__name__)
@@ -37,6 +40,8 @@ class Acquaintances:
     who are missing would not be missed. If neither can be read it is as if they were not there: others will tell."""
 
     def __init__(self, folder: Path) -> None:
+        self.missed: frozenset[NodeId] = frozenset()
+        """Whom a next run would miss, as it is on the disk."""
         self._folder = folder
         self._written = ""
         self._lock = threading.Lock()
@@ -49,7 +54,9 @@ class Acquaintances:
                 rows = json.loads(path.read_text())
                 if not isinstance(rows, list):
                     raise TypeError("it holds no list")
-                return [_read(row) for row in rows]
+                read = [_read(row) for row in rows]
+                self.missed = _missed(read)
+                return read
             except FileNotFoundError:
                 continue
             except (OSError, ValueError, KeyError, TypeError, AttributeError, P2PCrawlError) as error:
@@ -67,7 +74,8 @@ class Acquaintances:
             self._save(known)
 
     def _save(self, known: Iterable[Row]) -> None:
-        text = json.dumps([_row(*row) for row in sorted(known, key=lambda row: row[0].member.id)], indent=1)
+        rows = sorted(known, key=lambda row: row[0].member.id)
+        text = json.dumps([_row(*row) for row in rows], indent=1)
         if text == self._written:
             return
         for name in (FILE, SECOND):
@@ -77,7 +85,39 @@ class Acquaintances:
             except OSError as error:
                 log.warning("cannot write %s: %s", self._folder / name, error)
                 return
-        self._written = text
+        self._written, self.missed = text, _missed(rows)
+
+
+class AcquaintanceKeeping:
+    """Keeps what is known of others on the disk, as it is here by now."""
+
+    def __init__(self, acquaintances: Acquaintances, door: Door, absences: Absences) -> None:
+        self._acquaintances = acquaintances
+        self._door = door
+        self._absences = absences
+        self._noted = -1, 0.0
+        """What was known of others when it was written down last, and when."""
+        self._noting = asyncio.Lock()
+
+    async def note(self) -> None:
+        """Saves who is known, when that has changed since or is older than AGES_S. Not at each event: when a large
+        cluster begins, as many come at once as it has members.
+        """
+        async with self._noting:
+            revision, now = self._door.membership.revision, asyncio.get_running_loop().time()
+            noted, at = self._noted
+            if revision != noted or now - at >= AGES_S:
+                self._noted = revision, now
+                await asyncio.to_thread(self._acquaintances.save, self._absences.known())
+
+    async def remember(self) -> None:
+        """Returns when all that count are on the disk, as far as it takes anything: after a crash they are missed."""
+        if not self._acquaintances.missed.issuperset(member.id for member in self._door.others()):
+            await self.note()
+
+
+def _missed(rows: Iterable[Row]) -> frozenset[NodeId]:
+    return frozenset(entry.member.id for entry, _ in rows if entry.status is not Status.LEFT)
 
 
 def _row(entry: Entry, since: float | None) -> dict[str, Any]:

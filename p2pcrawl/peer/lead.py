@@ -42,7 +42,7 @@ from p2pcrawl.overlay.door import Door
 from p2pcrawl.overlay.node import Credentials, OverlayNode
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.peer.acceptance import Acceptance, told_refusal
-from p2pcrawl.peer.acquaintances import AGES_S, Acquaintances
+from p2pcrawl.peer.acquaintances import AcquaintanceKeeping, Acquaintances
 from p2pcrawl.peer.answers.board_calls import BoardCalls
 from p2pcrawl.peer.answers.cluster_parts import ClusterParts
 from p2pcrawl.peer.answers.letters import Letters
@@ -57,6 +57,7 @@ from p2pcrawl.peer.news.events import Events
 from p2pcrawl.peer.news.member_notes import MemberNotes
 from p2pcrawl.peer.schedules.beginning import Beginning
 from p2pcrawl.peer.schedules.firing import Firing
+from p2pcrawl.peer.schedules.old_runs import OldRuns
 from p2pcrawl.peer.schedules.schedule_calls import ScheduleCalls
 from p2pcrawl.peer.stored.crawled_links import CrawledLinks
 from p2pcrawl.peer.stored.page_search import PageSearch
@@ -111,8 +112,8 @@ class Lead:
         self._majority = config.partition is Partition.MAJORITY
         self._credentials = credentials
         self._acquaintances = Acquaintances(folder)
-        self._noted = -1, 0.0
-        """What was known of others when the acquaintances were written down last, and when."""
+        self.absences = Absences(self._door)
+        self._acquaintance_keeping = AcquaintanceKeeping(self._acquaintances, self._door, self.absences)
         self._tasks: list[asyncio.Task[None]] = []
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -138,6 +139,7 @@ class Lead:
                 self.master,
                 self._neighbours,
                 self.node.port,
+                self._acquaintance_keeping.remember,
                 roll=Roll(self._folder, self.node.me) if self._majority else None,
             )
             self._member_notes = MemberNotes(self._door, self.master.ground.journal)
@@ -157,7 +159,6 @@ class Lead:
             await self.holdings.close()
             await self.master.__aexit__()
             raise
-        self.absences = Absences(self.node.membership)
         self.notes = Notes(
             self.node.directory,
             self.cluster.ownership,
@@ -179,13 +180,14 @@ class Lead:
             self._neighbours,
             self.master.admission,
             self.master.aside.drop_board,
+            self.master.turns.hasten,
             leads=self.cluster.completion.falls_to_us,
+            view=lambda: self.cluster.ownership.view if self.cluster.ownership.complete else 0,
             brought=self._brought,
             spread=partial(self.cluster.spread, enough=1),
         )
         beginning = Beginning(self.cluster, self.acceptance, self.injection, self._seal)
         self.schedules = ScheduleCalls(self.cluster, self.acceptance, beginning, self._seal)
-        self.firing = Firing(self.cluster, beginning)
         self.deletion = Deletion(self.cluster)
         self.dismissal = Dismissal(self.cluster, self.node, self.absences)
         self.questions = Questions(
@@ -197,6 +199,8 @@ class Lead:
             self._folder,
             self._credentials.cluster,
         )
+        old_runs = OldRuns(self.master.jobs, self.questions.counts.of_jobs, partial(self.steering.steer, verb=DELETE))
+        self.firing = Firing(self.cluster, beginning, old_runs)
         self.boards = BoardCalls(self.cluster, self.questions.counts, self.board_keeping)
         self.host_changes = HostChanges(self.cluster)
         self.parts = ClusterParts(self.cluster)
@@ -312,7 +316,7 @@ class Lead:
         await end(self._tasks)
         await self.carrying.close()
         await self._search.close()
-        await self._note_acquaintances()
+        await self._acquaintance_keeping.note()
         await self.node.close()
         await self._close_stores()
 
@@ -362,14 +366,14 @@ class Lead:
 
     async def _gossip_load(self) -> None:
         while True:
-            sessions = sum(1 for s in self.master.sessions.values() if s.ready)
+            sessions = sum(1 for s in self.master.sessions.values() if s.greeted)
             pages = sum(j.counts["pages"] for j in self.master.jobs.values())
             leased = sum(j.leased for j in self.master.jobs.values())
             self.node.membership.load = json.dumps({"slaves": sessions, "pages": pages, "leased": leased}).encode()
             await self._note_incarnation()
             self._close_ports()
             self.secrets.renew()
-            await self._note_acquaintances()
+            await self._acquaintance_keeping.note()
             await asyncio.sleep(LOAD_S)
 
     def _close_ports(self) -> None:
@@ -385,16 +389,6 @@ class Lead:
 
     def _crawling(self) -> bool:
         return bool(self.master.jobs.running)
-
-    async def _note_acquaintances(self) -> None:
-        """Saves who is known, when that has changed since or is older than AGES_S. Not at each event: when a large
-        cluster begins, as many come at once as it has members.
-        """
-        revision, now = self.node.membership.revision, asyncio.get_running_loop().time()
-        noted, at = self._noted
-        if revision != noted or now - at >= AGES_S:
-            self._noted = revision, now
-            await asyncio.to_thread(self._acquaintances.save, self.absences.known())
 
     async def _note_incarnation(self) -> None:
         """Writes the incarnation down, for the next start must exceed it, also when nobody who remembers it is there to

@@ -9,7 +9,7 @@ acknowledged their pages go to the orphanage. Where nobody else could take over 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
 from typing import Any
 
@@ -20,12 +20,14 @@ from p2pcrawl.slave.link.orphans import Orphanage
 from p2pcrawl.slave.link.outbox import Outbox
 from p2pcrawl.slave.link.post import Post, Pulse
 from p2pcrawl.slave.pages.known_rules import MissingRules
+from p2pcrawl.slave.work.job_run import JobRun
 from p2pcrawl.slave.work.jobs import Jobs
 from p2pcrawl.wire.messages.codec import AnyMessage
 from p2pcrawl.wire.messages.slave_messages import (
     Adopted,
     Closed,
     Forget,
+    GiveBack,
     Grant,
     Halt,
     JobClosing,
@@ -78,6 +80,8 @@ class SlaveSession:
         self._jobs = jobs
         self._orphanage = orphanage
         self._tasks: asyncio.Queue[Task | RobotsTask | None] = asyncio.Queue()
+        self._unbegun: dict[int, Task | RobotsTask] = {}
+        """Those that have a worker, and wait till it may begin, by their leases."""
         self._fence = Fence(welcome.fence_s, asked_at, lambda: self.end(End.FENCED))
         self._pulse = Pulse(welcome.session, self._fence, welcome.silence_s)
         self._outbox = Outbox(post, self._tasks.empty, numbers, orphanage if welcome.fence_s else None)
@@ -150,6 +154,8 @@ class SlaveSession:
                 self._jobs.forget()
             case Halt():
                 self.end(End.HALTED)
+            case GiveBack():
+                self._give_back()
             case _:
                 raise LinkError(f"a master does not say {type(message).__name__}")
 
@@ -169,9 +175,8 @@ class SlaveSession:
     async def _worker(self) -> None:
         while (task := await self._tasks.get()) is not None:
             try:
-                await self._outbox.room()
-                run = await self._jobs.run_of(task.job)
-                if self._fence.passed:
+                run = await self._run_for(task)
+                if run is None or self._fence.passed:
                     continue
                 if isinstance(task, Task):
                     await run.work(task, self._outbox, self._fence)
@@ -184,6 +189,28 @@ class SlaveSession:
                 self._post.send(Returned([task.record], [str(missing)]))
             finally:
                 self._tasks.task_done()
+
+    async def _run_for(self, task: Task | RobotsTask) -> JobRun | None:
+        """Waits till a task may be begun, and returns what does it; None when it has been given back meanwhile."""
+        self._unbegun[task.lease] = task
+        try:
+            await self._outbox.room()
+            run = await self._jobs.run_of(task.job)
+        finally:
+            still_here = self._unbegun.pop(task.lease, None) is not None
+        return run if still_here else None
+
+    def _give_back(self) -> None:
+        """Gives back what nobody has begun, however long it has been here: its master may have lost the hosts to others
+        since, and got them back.
+        """
+        self._return([*self._take_back(), *self._unbegun.values()])
+        self._unbegun.clear()
+
+    def _return(self, tasks: Sequence[Task | RobotsTask]) -> None:
+        if tasks:
+            records = [task.record for task in tasks if isinstance(task, Task)]
+            self._post.send(Returned(records, [], [task.lease for task in tasks if isinstance(task, RobotsTask)]))
 
     def _worker_ended(self, worker: asyncio.Task[None]) -> None:
         if self._ended.done():
@@ -207,19 +234,18 @@ class SlaveSession:
         for _ in range(self._slots):
             self._tasks.put_nowait(None)
 
-    def _take_back(self) -> list[int]:
-        """Takes back the records of the tasks that nobody has begun."""
-        records = []
+    def _take_back(self) -> list[Task | RobotsTask]:
+        """Takes back the tasks that no worker has."""
+        tasks = []
         while not self._tasks.empty():
             task = self._tasks.get_nowait()
             self._tasks.task_done()
-            if isinstance(task, Task):
-                records.append(task.record)
-        return records
+            if task is not None:
+                tasks.append(task)
+        return tasks
 
     async def _leave(self, patience_s: float | None) -> None:
-        if records := self._take_back():
-            self._post.send(Returned(records))
+        self._return(self._take_back())
         try:
             async with asyncio.timeout(patience_s):
                 await self._tasks.join()

@@ -126,7 +126,8 @@ def urls_of_file(file: Path) -> list[str]:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from error
-    lines = enumerate(map(str.strip, text.splitlines()), 1)
+    # Some editors put a byte-order mark first.
+    lines = enumerate(map(str.strip, text.removeprefix("\ufeff").splitlines()), 1)
     return [checked_url(line, f"{file}, line {number}") for number, line in lines if line and not line.startswith("#")]
 
 

@@ -74,7 +74,7 @@ class Meter:
             dropped=_by_reason(counts, "dropped"),
             retries=counts["retries"],
             items=counts["items"],
-            slaves=[(s.pid, len(s.leases), s.rss_bytes) for s in self._crawler.master.sessions.values() if s.ready],
+            slaves=[(s.pid, len(s.leases), s.rss_bytes) for s in self._crawler.master.sessions.values() if s.greeted],
             hosts=self._busiest(now),
             tried=counts["robots"],
             unanswering=self._crawler.master.workbench.lines.doubted,

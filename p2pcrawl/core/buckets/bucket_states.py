@@ -179,10 +179,12 @@ TRANSITIONS: Final[Mapping[BucketState, Mapping[BucketEvent, tuple[BucketState, 
 class BucketStates:
     """The states of all buckets at one master. Nothing but an event changes them."""
 
-    __slots__ = ("_states",)
+    __slots__ = ("_found", "_states")
 
     def __init__(self, buckets: int = BUCKETS) -> None:
         self._states = bytearray(buckets)
+        self._found: dict[tuple[BucketState, ...], frozenset[int]] = {}
+        """The buckets in these states, as far as anybody has asked since one of them changed."""
 
     def take(self, event: BucketEvent, buckets: Iterable[int]) -> frozenset[int]:
         """Takes in an event of these buckets; returns those for which it has an output, which is the same for all of
@@ -195,6 +197,8 @@ class BucketStates:
             moved[bucket] = step[0]
             if step[1]:
                 due.add(bucket)
+        if moved:
+            self._found.clear()
         for bucket, state in moved.items():
             states[bucket] = state
         return frozenset(due)
@@ -216,9 +220,11 @@ class BucketStates:
 
     def those(self, *wanted: BucketState) -> frozenset[int]:
         """Returns all buckets in one of these states."""
-        if not any(map(self._states.count, wanted)):
-            return frozenset()  # As it is nearly always, and asked many times a second.
-        return frozenset(compress(range(len(self._states)), self._states.translate(_mask(wanted))))
+        # Asked many times a second, and nearly always as before.
+        if (found := self._found.get(wanted)) is None:
+            found = frozenset(compress(range(len(self._states)), self._states.translate(_mask(wanted))))
+            self._found[wanted] = found
+        return found
 
     def __bytes__(self) -> bytes:
         return bytes(self._states)

@@ -147,6 +147,11 @@ class Copying:
         return [node for node, holder in self._holders.items() if holder.lacking] if self.lacking() else []
 
     @property
+    def alone(self) -> bool:
+        """True if nobody lives who could have a copy of anything, though there should be some."""
+        return self.copies > 1 and not self._holders
+
+    @property
     def short(self) -> bool:
         """Fewer masters live than there should be stores: no fact can be settled till others come, or are forgotten."""
         return 1 + len(self._holders) < min(self.copies, self.known)

@@ -23,7 +23,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress
 from typing import Protocol
 
 from p2pcrawl.core.buckets.bucket_states import BucketEvent, BucketState, BucketStates
@@ -163,6 +162,15 @@ class Ownership:
             return False
         return self.consent is None or (bucket not in self.unconfirmed and self.consent())
 
+    def serving(self) -> frozenset[int]:
+        """Returns all buckets that are served at this moment."""
+        served = self.states.those(BucketState.SERVED)
+        if not served or self.paused or not (self.consent is None or self.consent()):
+            return frozenset()
+        if self.patient:
+            served = frozenset([bucket for bucket in served if not self.lacks[bucket]])
+        return served if self.consent is None else served - self.unconfirmed
+
     def misses(self, bucket: int) -> bool:
         return self.lacks[bucket] != 0
 
@@ -260,10 +268,8 @@ class Ownership:
         return Standing(self.counters[bucket], self.lacks[bucket], self.bases[bucket], self.pieces.get(bucket, ()))
 
     def standings(self, buckets: Iterable[int]) -> dict[int, Standing]:
-        if self.lacks.tobytes() == _NOTHING:
-            counters = self.counters
-            return {bucket: whole_at(counters[bucket]) for bucket in buckets}
-        return {bucket: self.standing(bucket) for bucket in buckets}
+        counters, lacks = self.counters, self.lacks
+        return {b: self.standing(b) if lacks[b] else whole_at(counters[b]) for b in buckets}
 
     def since(self, bucket: int) -> int:
         """Returns the last epoch of a bucket of ours under which anything may have been acknowledged."""
@@ -280,8 +286,8 @@ class Ownership:
         """Returns the buckets that we serve though something of them is missing."""
         if self.lacks.tobytes() == _NOTHING:
             return []  # As it is nearly always, and asked many times a second.
-        lacking = compress(range(BUCKETS), self.lacks)
-        return [bucket for bucket in lacking if bucket in self._mine and self.states.serves(bucket)]
+        # What is not ours is not served.
+        return sorted(filter(self.lacks.__getitem__, self.states.those(BucketState.SERVED)))
 
     def claim_anew(self) -> Change:
         """Claims every bucket of ours again: we stood still for so long that others may serve them, so none is served
@@ -454,8 +460,8 @@ class Ownership:
 
     def promised(self, claimer: NodeId, buckets: Iterable[int] = range(BUCKETS)) -> frozenset[int]:
         """Returns those of the buckets that ``claimer`` owns, and has our word for."""
-        told = self.states.those(BucketState.AGREED, BucketState.LET_GO)
-        return frozenset(bucket for bucket in buckets if bucket in told and self._owners[bucket] == claimer)
+        told, owners = self.states.those(BucketState.AGREED, BucketState.LET_GO), self._owners
+        return frozenset([bucket for bucket in told.intersection(buckets) if owners[bucket] == claimer])
 
     def taken(self, claimer: NodeId, buckets: Iterable[int]) -> frozenset[int]:
         """Takes in that ``claimer`` says that it has everything of these. Returns those that are to be given up here:

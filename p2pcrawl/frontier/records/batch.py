@@ -126,6 +126,8 @@ class Batch:
     cleared: Collection[int] = ()
     """The jobs of which records were cleared: links to these are news."""
     orders: Mapping[int, Order] = field(default_factory=dict)
+    copied: int = 0
+    """The last record up to which all links are with others, too; 0 where nobody is to have them."""
 
     @property
     def writes(self) -> bool:
@@ -168,3 +170,5 @@ class Committed:
     """Of the fresh: those that came from other masters."""
     last_item: int = 0
     """The number of the last items, if there are new ones."""
+    last_record: int = 0
+    """The number of the last record."""

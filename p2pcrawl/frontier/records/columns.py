@@ -110,6 +110,11 @@ def place_of(row: sqlite3.Row, orders: Mapping[int, Order]) -> tuple[int, int, s
     return (row["job"], row["host"], row["kind"], *rank)
 
 
+def found_row(row: sqlite3.Row) -> Row:
+    """Makes of a record what it was when it was found: a link, and nothing that has come of it."""
+    return Row(row["job"], link_of(row), Phase.QUEUED, attempts=0, losses=0, status=0, reason="", size=0)
+
+
 def travelling_row(row: sqlite3.Row, items: int, data: bytes, marks: int) -> Row:
     """Makes what other masters are told of a record; ``items``, ``data`` and ``marks`` are those of its page."""
     return Row(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from p2pcrawl.core.bench.candidate import Candidate, Want, rank_of
 from p2pcrawl.core.slices import Slice
+from p2pcrawl.frontier.database.copied_mark import CopiedMark
 from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.frontier.database.integrity import stored_phase
 from p2pcrawl.frontier.database.known import Key, numbers_of
@@ -24,7 +25,7 @@ from p2pcrawl.frontier.records import retried as aside
 from p2pcrawl.frontier.records.batch import Batch, Committed, NewLink
 from p2pcrawl.frontier.records.bucket_rows import Buckets
 from p2pcrawl.frontier.records.columns import columns_of, host_columns, host_of_columns, named
-from p2pcrawl.frontier.records.due_visits import BegunVisits, DueVisit, Lateness
+from p2pcrawl.frontier.records.due_visits import BegunVisits, DueVisit, Hastened, Lateness, WaitingPage
 from p2pcrawl.frontier.records.endings import write_endings
 from p2pcrawl.frontier.records.item_table import ITEM_BYTES_MAX, BroughtPage, DurablePage, ItemTable
 from p2pcrawl.frontier.records.retried import NEVER_AGAIN, FailedAgain
@@ -72,6 +73,7 @@ class Store:
                 self._buckets = Buckets(self._db, self._items, self._imprints, indexed=clustered)
                 self._last = self._one("SELECT coalesce(max(id), 0) FROM record")
                 self._young = self._one("SELECT count(*) FROM seen_young")
+                self._copied = CopiedMark(self._db, self._last)
         except BaseException:
             self.close()
             raise
@@ -101,6 +103,7 @@ class Store:
             if batch.writes:
                 with self._transaction:
                     self._write(batch, result)
+            result.last_record = self._last
             for want in batch.wants:
                 result.loaded.append((want, self._load(want, result)))
             self._tend()
@@ -136,6 +139,7 @@ class Store:
         for job, (state, reason) in batch.states.items():
             db.execute("UPDATE job SET state = ?, reason = ? WHERE id = ?", (state, reason, job))
         self._deliver(batch.delivered)
+        self._copied.note(batch.copied)
         result.last_item = self._items.last if self._items.last > last_item else 0
 
     def _deliver(self, delivered: Sequence[tuple[int, str, int, str]]) -> None:
@@ -456,6 +460,15 @@ class Store:
         with self._errors:
             return due_visits.begin(self._db, job, records, put_off, orders)
 
+    def hasten_some(
+        self, job: int, callback: str, after: int, now: int, due_of: Callable[[WaitingPage], int]
+    ) -> Hastened:
+        """Makes some of the pages of a job with a callback due when ``due_of`` says, where that is sooner. Returns what
+        that changes, and the number behind which the next step looks.
+        """
+        with self._errors:
+            return due_visits.hasten_some(self._db, job, callback, after, now, due_of)
+
     def bring_back_visits(self, job: int, latest: int) -> int:
         """Lets no visit of a job be due later than that; returns of how many it was said."""
         with self._errors:
@@ -538,6 +551,15 @@ class Store:
         """
         with self._errors:
             return self._buckets.rows(buckets, after, limit, bytes_max)
+
+    def uncopied(self) -> tuple[int, int]:
+        """Returns the record up to which all links are known to be with others, too, and the last one."""
+        return self._copied.number, self._last
+
+    def links_after(self, after: int, until: int, limit: int) -> tuple[list[Row], int]:
+        """Returns the next records, up to ``until``, as they were when they were found, and the last one's number."""
+        with self._errors:
+            return self._buckets.links_after(after, until, limit)
 
     def sizes(self, buckets: Collection[int]) -> Counter[int]:
         """Counts the records in each of these buckets that has any."""

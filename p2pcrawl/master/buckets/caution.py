@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from p2pcrawl.master.buckets.takeover import Takeover
@@ -25,16 +25,19 @@ log = logging.getLogger(__name__)
 
 
 class Caution:
-    """Decides whether anything may be granted, beside the ownership. ``majority``: nothing is granted till most of the
-    masters agree (:meth:`agreed`).
+    """Decides whether anything may be granted, beside the ownership. ``call_in`` has slaves give back what they have
+    not begun; ``majority``: nothing is granted till most of the masters agree (:meth:`agreed`).
     """
 
-    def __init__(self, neighbours: Neighbours, takeover: Takeover, *, majority: bool) -> None:
+    def __init__(
+        self, neighbours: Neighbours, takeover: Takeover, call_in: Callable[[], None], *, majority: bool
+    ) -> None:
         self._peers = neighbours.peers
         self._ownership = neighbours.ownership
         self._excess = neighbours.excess
         self._loading = neighbours.ground.loading
         self._takeover = takeover
+        self._call_in = call_in
         self._journal = neighbours.ground.journal
         self.looking = False
         """Others are being looked for: till they are found, or it is clear that nobody is there, nothing is granted."""
@@ -118,6 +121,7 @@ class Caution:
     def _claim_anew(self, why: str, noted: Mapping[str, Any] | None = None) -> None:
         """Claims all buckets again: others may have taken over what we take for our own."""
         log.warning("%s: all buckets are claimed anew", why, extra=noted)
+        self._call_in()
         change = self._ownership.claim_anew()
         self._excess.moved(change.gained)
         self._loading.buckets_changed(change.gained, change.lost)

@@ -8,11 +8,12 @@ after its commit.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from time import monotonic
 
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash
 from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.master.buckets.generation import Generation
 from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.slaves.session import Session
 from p2pcrawl.model.timings import TIMINGS
@@ -35,7 +36,7 @@ class Handover:
         self._mailbox = ground.mailbox
         self._recorder = ground.recorder
         self._wake = ground.wake.set
-        self._forgets: list[tuple[frozenset[int], Callable[[], bool], asyncio.Future[bool]]] = []
+        self._forgets: list[tuple[frozenset[int], Generation, asyncio.Future[None]]] = []
         self._releases: list[tuple[frozenset[int], asyncio.Future[bool]]] = []
         self._releasing: list[tuple[frozenset[int], asyncio.Future[bool]]] = []
         """Those that were asked for before this turn began."""
@@ -59,12 +60,12 @@ class Handover:
         self._wake()
         return answer
 
-    def forget(self, buckets: Collection[int], still: Callable[[], bool]) -> asyncio.Future[bool]:
-        """Forgets these buckets, which another master holds durably, in the next turn. Answers True when nothing of
-        them is here; False, and forgets nothing, if by then they are not ``still`` to go: what came in is to stay.
+    def forget(self, buckets: Collection[int], generation: Generation) -> asyncio.Future[None]:
+        """Forgets these buckets, which another master holds durably, in the next turn; nothing of them if their
+        generation is over by then: what came in is to stay.
         """
-        done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._forgets.append((frozenset(buckets), still, done))
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._forgets.append((frozenset(buckets), generation, done))
         self._wake()
         return done
 
@@ -87,19 +88,19 @@ class Handover:
     async def begin(self) -> None:
         """Begins a turn: forgets what is to be forgotten."""
         forgets, self._forgets = self._forgets, []
-        for buckets, still, done in forgets:
-            if not still():
-                if not done.done():
-                    done.set_result(False)
-                continue
-            tallies = await self._recorder.run(Store.forget, buckets, dict(self._orders))
-            for number, counter in tallies.items():
-                if number in self._jobs:
-                    self._jobs[number].counts.update(counter)
-            self._bench.remove(buckets)
+        for buckets, generation, done in forgets:
+            if not generation.over:
+                await self._forget(buckets)
             if not done.done():
-                done.set_result(True)
+                done.set_result(None)
         self._releasing, self._releases = self._releases, []
+
+    async def _forget(self, buckets: frozenset[int]) -> None:
+        tallies = await self._recorder.run(Store.forget, buckets, dict(self._orders))
+        for number, counter in tallies.items():
+            if number in self._jobs:
+                self._jobs[number].counts.update(counter)
+        self._bench.remove(buckets)
 
     def answer(self) -> None:
         """Answers what was asked, when the turn's changes are durable."""

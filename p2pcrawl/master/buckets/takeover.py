@@ -5,8 +5,9 @@ and from its own copies; each lets go once its own view agrees and its leases th
 portion by portion, and makes them copies, or forgets them, when they are durable with the claimer. Only then is the
 bucket served; it waits for no other bucket, so the first are served long before the last have come. A claim holds in
 the view that it was made in: when the view changes, or all is claimed anew, it begins anew, whatever is answered to it
-later. Views come back, and what was let go of in one may have been served in another since. What is served already, and
-rows that are here, need not come again. Rows are given up only by who let go of them and did not gain them back.
+later (``master.buckets.generation``). Views come back, and what was let go of in one may have been served in another
+since. What is served already, and rows that are here, need not come again. Rows are given up only by who let go of them
+and did not gain them back.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from p2pcrawl.core.buckets.ownership import Change
 from p2pcrawl.core.buckets.standings import Standing, dropped
 from p2pcrawl.core.hosts.politeness import HostNote
 from p2pcrawl.core.ring.rendezvous import BUCKETS, bucket_of_hash
+from p2pcrawl.master.buckets.generation import ClaimedAnew, Generation
 from p2pcrawl.master.buckets.handover import Handover
 from p2pcrawl.master.buckets.offering import Offering
 from p2pcrawl.master.buckets.taking import Taking
@@ -55,6 +57,7 @@ PULL_ROWS = 2_000
 DEMOTE_ROWS = 1_000
 
 Served = Callable[[frozenset[int]], Awaitable[None]]
+Remember = Callable[[], Awaitable[None]]
 _Share = tuple[NodeId, frozenset[int]]
 """Somebody, and the buckets of which it is told something."""
 
@@ -62,14 +65,18 @@ _Share = tuple[NodeId, frozenset[int]]
 class Takeover:
     """Claims the buckets that are ours, and lets go of those that are not. ``served`` is called with buckets that are
     served from now on; with none when somebody has given up what was served all along. ``emptied`` is called with
-    who holds nothing of which buckets of ours, ``filled`` with some of which anybody may hold something.
+    who holds nothing of which buckets of ours, ``filled`` with some of which anybody may hold something. ``remember``
+    returns when all who are there are on the disk: who forgot them with a crash would take fewer copies for enough.
     """
 
-    def __init__(self, neighbours: Neighbours, admission: Admission, handover: Handover, served: Served) -> None:
+    def __init__(
+        self, neighbours: Neighbours, admission: Admission, handover: Handover, served: Served, remember: Remember
+    ) -> None:
         self._peers = neighbours.peers
         self._ownership = neighbours.ownership
         self._holdings = neighbours.holdings
         self._copier = neighbours.copier
+        self._links_first = neighbours.links_first
         self._excess = neighbours.excess
         self._own = neighbours.own_rows
         self._host_notes = neighbours.host_notes
@@ -78,9 +85,9 @@ class Takeover:
         self._admission = admission
         self._handover = handover
         self._served = served
+        self._remember = remember
         self._claims: dict[NodeId, asyncio.Task[None]] = {}
-        self._asking: dict[NodeId, asyncio.Future[Released]] = {}
-        """Claims that are not answered yet."""
+        self._generation = Generation(self._ownership)
         self._beginnings = Tasks()
         self._handing: Counter[NodeId] = Counter()
         """How many they have taken since they began to."""
@@ -117,11 +124,9 @@ class Takeover:
 
     def claim(self, change: Change) -> None:
         """Begins to take over what a change has made ours, or what is claimed anew."""
-        for call in self._asking.values():
-            # A claim holds in one view: who waits to come to it need not answer any more.
-            call.cancel()
+        generation = self._now()
         if begun := self._ownership.succeed(change.ready):
-            self._beginnings.start(self._begin_with(begun))
+            self._beginnings.start(self._begin_with(begun, generation))
         for node in change.ask:
             self._claim_from(node)
 
@@ -166,46 +171,51 @@ class Takeover:
         if task is None or task.done():
             self._claims[node] = asyncio.create_task(self._claim(node))
 
+    def _now(self) -> Generation:
+        """Returns the generation that it is by now; what waits for others in the one before is given up."""
+        if self._generation.over:
+            self._generation.end()
+            self._generation = Generation(self._ownership)
+        return self._generation
+
     async def _claim(self, node: NodeId) -> None:
         """Claims from ``node`` until it has let go of all that it is waited for, or does not count any more."""
         pause_s = CLAIM_RETRY_S
-        while buckets := self._ownership.awaited(node):
-            generation = self._ownership.generation
-            if self._peers.living(node) is None:
-                return
+        while (buckets := self._ownership.awaited(node)) and self._peers.living(node) is not None:
+            generation = self._now()
             try:
-                own = node == self._peers.me
-                agreed = await (
-                    self._promote(buckets, generation) if own else self._take_over(node, buckets, generation)
-                )
-            except P2PCrawlError as error:
-                log.debug("claim from %s: %s", node[:8], error)
-                agreed = False
-            except Exception:
-                log.exception("a claim from %s failed", node[:8])
-                agreed = False
-            if self._ownership.generation != generation:
+                if not await self._came_from(node, buckets, generation):
+                    await generation.wait_for(asyncio.sleep(pause_s))
+                    pause_s = min(CLAIM_PATIENCE * CLAIM_RETRY_S, 2 * pause_s)
+            except ClaimedAnew:
                 pause_s = CLAIM_RETRY_S
-            elif not agreed:
-                await asyncio.sleep(pause_s)
-                pause_s = min(CLAIM_PATIENCE * CLAIM_RETRY_S, 2 * pause_s)
 
-    async def _promote(self, buckets: frozenset[int], generation: int) -> bool:
+    async def _came_from(self, node: NodeId, buckets: frozenset[int], generation: Generation) -> bool:
+        """Makes one attempt; tells whether ``node`` has let go of these. Raises ClaimedAnew."""
+        try:
+            if node == self._peers.me:
+                await self._promote(buckets, generation)
+                return True
+            return await self._take_over(node, buckets, generation)
+        except ClaimedAnew:
+            raise
+        except P2PCrawlError as error:
+            log.debug("claim from %s: %s", node[:8], error)
+        except Exception:
+            log.exception("a claim from %s failed", node[:8])
+        return False
+
+    async def _promote(self, buckets: frozenset[int], generation: Generation) -> None:
         """Makes our own copies the frontier's, and serves them portion by portion."""
         async for portion in self._taking.from_here(buckets, generation):
-            if not await self._let_go(self._peers.me, portion, generation):
-                return False
-        return True
+            await self._let_go(self._peers.me, portion, generation)
 
-    async def _let_go(self, node: NodeId, portion: frozenset[int], generation: int) -> bool:
+    async def _let_go(self, node: NodeId, portion: frozenset[int], generation: Generation) -> None:
         """Takes in that ``node`` has let go of these, and that all that it had is here: serves those for which nobody
-        else is waited. Returns False when all is claimed anew by now.
+        else is waited.
         """
-        if self._ownership.generation != generation:
-            return False
         if begun := self._ownership.succeed(self._ownership.released(node, portion)):
-            await self._begin(begun)
-        return True
+            await self._begin(begun, generation)
 
     async def resume(self) -> None:
         """Goes on with what was ours before we stood still, though somebody who does not answer has not let go of it:
@@ -215,33 +225,31 @@ class Takeover:
             log.info("%d buckets are served again without a word of %d who are silent", len(buckets), len(silent))
             await self._served(self._ownership.resume(buckets))
 
-    async def _begin_with(self, begun: Mapping[int, int]) -> None:
+    async def _begin_with(self, begun: Mapping[int, int], generation: Generation) -> None:
         """Serves what nobody has to let go of."""
         try:
-            await self._begin(begun)
+            await self._begin(begun, generation)
         except P2PCrawlError as error:
-            # Standings could not be written down, which ends the master; whoever keeps its books is told.
+            # All is claimed anew. Or standings could not be written down, which ends the master; whoever keeps its
+            # books is told.
             log.debug("nothing is served: %s", error)
 
-    async def _begin(self, epochs: Mapping[int, int]) -> None:
+    async def _begin(self, epochs: Mapping[int, int], generation: Generation) -> None:
         """Serves what everybody has handed over, once everybody knows under which epoch: from then on each knows
         whether it lacks what comes, or is sent it. Those that do not answer are asked again from the beginning.
 
         Who is sent what comes hears of it first. Should we die with our disk in between, nobody takes an epoch for
-        lost of which there was nothing: whoever knows that he lacks it is not the only one that knows of it.
+        lost of which there was nothing: whoever knows that he lacks it is not the only one that knows of it. Raises
+        ClaimedAnew: the buckets may be others' by then, who have not pulled what would be forgotten at our word.
         """
-        generation, begun = self._ownership.generation, frozenset(epochs)
+        begun = frozenset(epochs)
+        await generation.finish(self._remember())
         # Before anybody knows that it lacks something, it is on disk here that we do not.
-        await self._holdings.note(self._ownership.standings(begun))
-        if self._ownership.generation != generation:
-            # The buckets may be others' by now, who have not pulled what would be forgotten at our word.
-            return
+        await generation.finish(self._holdings.note(self._ownership.standings(begun)))
         empty: list[_Share] = []
         for shares in self._audiences(begun):
             announced = (self._announce_served(node, {b: epochs[b] for b in share}) for node, share in shares)
-            told = await asyncio.gather(*announced, return_exceptions=True)
-            if self._ownership.generation != generation:
-                return
+            told = await generation.wait_for(asyncio.gather(*announced, return_exceptions=True))
             answered = list(zip(shares, told, strict=True))
             if missed := [node for (node, _), said in answered if isinstance(said, BaseException)]:
                 self._ownership.ask_again(missed, epochs)
@@ -253,7 +261,7 @@ class Takeover:
             # Everybody has let go of them: nobody but us has copies made from now on.
             for node, buckets in empty:
                 self._excess.emptied(node, buckets & served)
-            await self._served(served)
+            await generation.finish(self._served(served))
 
     def _audiences(self, begun: frozenset[int]) -> tuple[list[_Share], list[_Share]]:
         """Parts all others that are to hear of new epochs in two, with the buckets of which each is to hear: those that
@@ -276,21 +284,19 @@ class Takeover:
         request = Taken(0, bitmap_of(buckets), [epochs[bucket] for bucket in buckets], self._ownership.view, since)
         return (await self._peers.ask(node, request)).empty
 
-    async def _take_over(self, node: NodeId, buckets: frozenset[int], generation: int) -> bool:
-        """Makes one attempt; returns False when the other does not agree yet, or all is claimed anew by now."""
-        released = await self._ask(node, Claim(0, self._ownership.view, bitmap_of(buckets)))
-        if released is None or not released.agreed:
+    async def _take_over(self, node: NodeId, buckets: frozenset[int], generation: Generation) -> bool:
+        """Makes one attempt; returns False when the other does not agree yet."""
+        claim = Claim(0, self._ownership.view, bitmap_of(buckets))
+        released = await generation.wait_for(self._peers.ask(node, claim))
+        if not released.agreed:
             return False
         # Before the rows: what is open to them is known here when they are.
-        await self._admission.learn_opened(released.opened)
+        await generation.finish(self._admission.learn_opened(released.opened))
         standings, sizes = _standings(buckets, released), _sizes(buckets, released)
         async for portion, spoilt in self._taking.from_other(node, sizes, generation):
-            if self._ownership.generation != generation:
-                return False
             had = {b: dropped(standings[b]) if b in spoilt else standings[b] for b in portion}
-            await self._join_standings(node, had)
-            if not await self._let_go(node, portion, generation):
-                return False
+            await generation.finish(self._join_standings(node, had))
+            await self._let_go(node, portion, generation)
         return True
 
     async def _join_standings(self, node: NodeId, standings: dict[int, Standing]) -> None:
@@ -314,30 +320,16 @@ class Takeover:
             self._excess.moved(served)
             await self._served(frozenset())
 
-    async def _ask(self, node: NodeId, claim: Claim) -> Released | None:
-        """Sends a claim. Returns the answer; None as soon as all is claimed anew."""
-        call = asyncio.ensure_future(self._peers.ask(node, claim))
-        self._asking[node] = call
-        try:
-            await asyncio.wait([call])
-            return None if call.cancelled() else call.result()
-        finally:
-            call.cancel()
-            del self._asking[node]
-
     # -- what others ask ----------------------------------------------------------------------
 
     async def let_go(self, claim: Claim, claimer: NodeId) -> Released:
         """Answers a claim."""
-        buckets, generation = buckets_of(claim.buckets), self._ownership.generation
-        if claim.view != self._ownership.view or not self._ownership.may_have(claimer, buckets):
-            return Released(0, False)
-        if not await self._handover.can_release(buckets):
-            return Released(0, False)
-        # What says that a page is done must not go ahead of the links that the page led to.
-        await self._copier.safe()
-        sizes = await self._sizes_of(buckets)
-        if self._ownership.generation != generation or not self._ownership.may_have(claimer, buckets):
+        buckets = buckets_of(claim.buckets)
+        try:
+            sizes = await self._free(claim.view, buckets, claimer, self._now())
+        except ClaimedAnew:
+            sizes = None
+        if sizes is None or not self._ownership.may_have(claimer, buckets):
             return Released(0, False)
         self._ownership.let_go(buckets)
         by_bucket = self._ownership.standings(sorted(buckets))
@@ -346,6 +338,21 @@ class Takeover:
         epochs, lacks, bases = [s.epoch for s in standings], [s.lack for s in standings], [s.base for s in standings]
         pieces = {bucket: list(s.pieces) for bucket, s in by_bucket.items() if s.pieces}
         return Released(0, True, epochs, lacks, self._admission.opened(), rows, bases, pieces)
+
+    async def _free(
+        self, view: int, buckets: frozenset[int], claimer: NodeId, generation: Generation
+    ) -> Counter[int] | None:
+        """Returns how much is here of each of these buckets, when nothing keeps ``claimer`` from having them; None if
+        something does. Raises ClaimedAnew.
+        """
+        if view != self._ownership.view or not self._ownership.may_have(claimer, buckets):
+            return None
+        if not await generation.wait_for(self._handover.can_release(buckets)):
+            return None
+        await generation.finish(self._remember())
+        # What says that a page is done must not go ahead of the links that the page led to.
+        await generation.wait_for(self._links_first.safe())
+        return await generation.finish(self._sizes_of(buckets))
 
     async def _sizes_of(self, buckets: frozenset[int]) -> Counter[int]:
         """Counts how much whoever pulled these would get of each."""
@@ -395,19 +402,13 @@ class Takeover:
     async def _give_up(self, free: frozenset[int], epochs: Mapping[int, tuple[int, int]]) -> None:
         """Makes what is here of these buckets copies, and writes down under which epochs all these go on. Whoever is
         not told that it was done says it again."""
-        done, generation = False, self._ownership.generation
-
-        def still() -> bool:
-            return self._ownership.generation == generation
-
+        done, generation = False, self._now()
         try:
             if self._admission.knows_jobs:
                 # Whoever is to hold them: till others do, the claimer has the only other copy.
-                await self._demote(free)
+                await generation.finish(self._demote(free))
                 # Nothing goes in another view: more may have come in since.
-                await self._handover.forget(free, still)
-            if not still():
-                raise LinkError("the view has changed while buckets were given up")
+                await generation.finish(self._handover.forget(free, generation))
             self._ownership.handed_over(epochs)
             await self._holdings.note(self._ownership.standings(epochs))
             done = True

@@ -12,18 +12,14 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from p2pcrawl.core.buckets.bitmaps import bitmap_of
 from p2pcrawl.core.buckets.portions import portions
 from p2pcrawl.core.hosts.politeness import HostNote
+from p2pcrawl.master.buckets.generation import Generation
 from p2pcrawl.master.company.neighbours import Neighbours
 from p2pcrawl.master.copies.row_forms import rows_of_copies
 from p2pcrawl.model.cluster.node import NodeId
-from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.messages.peer_messages import Pull, PullCopies, Row
 
 PORTION_ROWS = 5_000
 """Each portion costs a word with every other master before it is served."""
-
-
-class ClaimedAnew(LinkError):
-    """The view has changed meanwhile, or all is claimed anew: what was taken in stays, and is no answer any more."""
 
 
 class Taking:
@@ -40,16 +36,16 @@ class Taking:
         self.rows = 0
         """Rows that came from other masters with their buckets."""
 
-    async def from_here(self, buckets: frozenset[int], generation: int) -> AsyncIterator[frozenset[int]]:
+    async def from_here(self, buckets: frozenset[int], generation: Generation) -> AsyncIterator[frozenset[int]]:
         """Makes our own copies the frontier's; yields the buckets of which all is there."""
-        sizes = await self._holdings.sizes(buckets)
+        sizes = await generation.finish(self._holdings.sizes(buckets))
         for portion in portions({bucket: sizes[bucket] for bucket in buckets}, PORTION_ROWS):
             if held := portion & sizes.keys():
                 await self._promote(held, generation)
             yield portion
 
     async def from_other(
-        self, node: NodeId, sizes: Mapping[int, int], generation: int
+        self, node: NodeId, sizes: Mapping[int, int], generation: Generation
     ) -> AsyncIterator[tuple[frozenset[int], frozenset[int]]]:
         """Pulls what another has let go of; yields these buckets, and of which of them not all could be read.
         ``sizes``: how much it has of each bucket.
@@ -58,24 +54,24 @@ class Taking:
             full = [bucket for bucket in portion if sizes[bucket]]
             yield portion, await self._pull(node, bitmap_of(full), generation) if full else frozenset()
 
-    async def _promote(self, buckets: Collection[int], generation: int) -> None:
+    async def _promote(self, buckets: Collection[int], generation: Generation) -> None:
         after, spoilt = b"", frozenset[int]()
         while True:
-            copies, after = await self._holdings.rows(buckets, after)
+            copies, after = await generation.finish(self._holdings.rows(buckets, after))
             if not copies:
                 break
             rows, unread = rows_of_copies(copies)
             spoilt |= unread
             await self._take_in(rows, generation)
-        self._host_notes.learn(await self._holdings.notes(buckets))
+        self._host_notes.learn(await generation.finish(self._holdings.notes(buckets)))
         if spoilt:
-            await self._holdings.note(self._ownership.dropped(spoilt))
-        await self._holdings.drop(buckets)
+            await generation.finish(self._holdings.note(self._ownership.dropped(spoilt)))
+        await generation.finish(self._holdings.drop(buckets))
 
-    async def _pull(self, node: NodeId, bitmap: bytes, generation: int) -> frozenset[int]:
+    async def _pull(self, node: NodeId, bitmap: bytes, generation: Generation) -> frozenset[int]:
         after = 0
         while True:
-            page = await self._peers.ask(node, Pull(0, bitmap, after))
+            page = await generation.wait_for(self._peers.ask(node, Pull(0, bitmap, after)))
             await self._take_in(page.rows, generation)
             self.rows += len(page.rows)
             if page.last:
@@ -83,13 +79,13 @@ class Taking:
             after = page.after
         return await self._pull_copies(node, bitmap, generation)
 
-    async def _pull_copies(self, node: NodeId, bitmap: bytes, generation: int) -> frozenset[int]:
+    async def _pull_copies(self, node: NodeId, bitmap: bytes, generation: Generation) -> frozenset[int]:
         """Pulls what the other holds for the former owner; returns the buckets of which not all of that could be
         read.
         """
         place, spoilt = b"", frozenset[int]()
         while True:
-            page = await self._peers.ask(node, PullCopies(0, bitmap, place))
+            page = await generation.wait_for(self._peers.ask(node, PullCopies(0, bitmap, place)))
             self._host_notes.learn({n.key: HostNote(n.delay_s, n.penalty_s, n.pause_s) for n in page.notes})
             if not page.rows:
                 return spoilt
@@ -99,8 +95,6 @@ class Taking:
             self.rows += len(rows)
             place = page.place
 
-    async def _take_in(self, rows: list[Row], generation: int) -> None:
+    async def _take_in(self, rows: list[Row], generation: Generation) -> None:
         """Makes rows durable here. Raises LinkError when that cannot be, as long as a job is not known yet."""
-        if self._ownership.generation != generation:
-            raise ClaimedAnew("the view has changed meanwhile")
-        await self._own.take_in(rows)
+        await generation.finish(self._own.take_in(rows))

@@ -90,6 +90,10 @@ class Company(Terms, Protocol):
     def replicate(self, ended: list[Ending], committed: Committed) -> None:
         """Sends to those that hold copies what has changed in a turn, and is durable here."""
 
+    @property
+    def copied(self) -> int:
+        """Returns the record up to which all links are with others, too; 0 where that is not known, or wanted."""
+
     def when_safe(self, then: Callable[[], None]) -> None:
         """Calls ``then`` when all links up to now have as many copies as can be had."""
 
@@ -121,6 +125,7 @@ class Alone(Unshared):
     full = False
     strained = False
     under_way = 0
+    copied = 0
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self.ground = Ground(folder, settings)

@@ -14,6 +14,7 @@ from p2pcrawl.master.copies.abreast import Abreast
 from p2pcrawl.master.copies.copier import Copier
 from p2pcrawl.master.copies.excess import Excess
 from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.copies.links_first import LinksFirst
 from p2pcrawl.master.copies.own_rows import OwnRows
 from p2pcrawl.master.copies.replication import Replication
 from p2pcrawl.master.copies.spool import Spool
@@ -52,12 +53,14 @@ class Neighbours:
         self.excess = Excess(peers, self.ownership, self.copying, ground.jobs, ground.openings)
         self.copier = Copier(self.copying, self.excess.carry)
         self.abreast = Abreast(self.ownership, self.copying)
-        replication = Replication(self.copier, self.ownership)
         deliver = _delivery(peers, ground, self.copying)
         self.spool = Spool(self.holdings, self.ownership, self.copying, ground.jobs, ground.mailbox, deliver)
         self.dispatch = Dispatch(
             self.ownership.owner, deliver, ground.mailbox.take_back, keep=self.spool.keep, on_settled=ground.wake.set
         )
+        here = self.own_rows, self.ownership, ground.jobs, ground.recorder
+        self.links_first = LinksFirst(self.copier, self.dispatch, *here)
+        replication = Replication(self.copier, self.ownership, self.links_first)
         self.adoption = Adoption(ground, peers, self.ownership, self.dispatch, self.own_rows, self.host_notes)
         self.budgets = Budgets(ground.workbench, ground.jobs, self.ownership, peers)
         # A company's answers that one part alone knows are that part's own.
@@ -71,6 +74,7 @@ class Neighbours:
 
     async def close(self) -> None:
         """Ends what is under way."""
+        await self.links_first.close()
         await self.copier.close()
         await self.dispatch.close()
         await self.budgets.close()
@@ -99,6 +103,11 @@ class Neighbours:
         have: until its epoch has begun no standing says that something was acknowledged, should it be lost.
         """
         return not self.ownership.in_service(bucket) or self.copying.provisional(bucket, known)
+
+    @property
+    def copied(self) -> int:
+        """Returns the record up to which all links are with others, too."""
+        return self.links_first.mark
 
     @property
     def full(self) -> bool:

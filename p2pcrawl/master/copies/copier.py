@@ -4,7 +4,8 @@ nothing.
 Each turn of the master's cycle makes a *transfer*: the links that were new in it, then the ends of its pages. The
 links go out at once; the ends follow when the links of this transfer, and of all before it, are acknowledged. So no
 copy says that a page is done whose links have fewer copies than that. A holder that does not answer is asked again
-until it does, or until the view says that it is gone: then the others are enough.
+until it does, or until the view says that it is gone: then what waited for it goes to those that hold the bucket by
+that view, and where there are none, the others are enough.
 """
 
 from __future__ import annotations
@@ -79,6 +80,8 @@ class Copier:
         self._ending: deque[_Transfer] = deque()
         """Those whose ends are on their way, in order."""
         self._tasks = Tasks()
+        self._withheld: list[_Transfer] | None = None
+        """Those whose ends wait besides for what is sent ahead of all, in order; None when nothing is."""
         self._under_way = 0
         self._bytes = 0
         """Of the rows in the lanes and of the ends that wait."""
@@ -119,6 +122,20 @@ class Copier:
         self.when_safe(done.set)
         await done.wait()
 
+    def withhold(self) -> None:
+        """Sends no ends from now on: links that led from their pages may be nowhere else, though not new. While nobody
+        is there who could be sent any, none is held up.
+        """
+        if self._withheld is None:
+            self._withheld = []
+
+    def withhold_no_longer(self) -> None:
+        """Sends the ends that were withheld."""
+        self._send_withheld()
+        self._withheld = None
+        self._advance()
+        self.flush()
+
     def note(self, note: WireHostNote) -> None:
         """Sends what whoever owns this host next must know."""
         for node in self.copying.followers(note.bucket):
@@ -145,14 +162,20 @@ class Copier:
     # -- the lanes ----------------------------------------------------------------------------
 
     def gone(self, nodes: Sequence[NodeId]) -> None:
-        """Waits for nothing any more from these, which do not live."""
+        """Waits for nothing any more from these, which do not live by the view that the ledger has: what waited for
+        them goes to those that hold it by that.
+        """
+        lanes = [lane for node in nodes if (lane := self._lanes.pop(node, None)) is not None]
         for node in nodes:
-            lane = self._lanes.pop(node, None)
             self._waiting.pop(node, None)
-            if lane is not None:
-                lane.closed = True
-                self._acknowledged(list(lane.rows))
-                lane.rows.clear()
+        for lane in lanes:
+            lane.closed = True
+            rows, lane.rows = list(lane.rows), deque()
+            self._pass_on(rows)
+        if self.copying.alone:
+            self._send_withheld()
+            self._advance()
+        self.flush()
 
     def flush(self) -> None:
         """Sends what waits, as far as each holder has room."""
@@ -198,7 +221,8 @@ class Copier:
         except P2PCrawlError as error:
             lane.in_flight -= 1
             if lane.closed:
-                self._acknowledged(batch)
+                self._pass_on(batch)
+                self.flush()
                 return
             log.info("%d copies for %s must wait: %s", len(batch), node[:8], error)
             lane.rows.extendleft(reversed(batch))
@@ -210,6 +234,14 @@ class Copier:
         lane.answered()
         self._acknowledged(batch)
         self.flush()
+
+    def _pass_on(self, batch: Sequence[_Entry]) -> None:
+        """Lines up for the holders of now what one that is gone has not acknowledged. Some have it already, which
+        changes nothing there.
+        """
+        for row, _, transfer in batch:
+            transfer.waiting += self._line_up(row, transfer)
+        self._acknowledged(batch)
 
     def _acknowledged(self, batch: Sequence[_Entry]) -> None:
         self._under_way -= len(batch)
@@ -223,16 +255,30 @@ class Copier:
         transfers = self._transfers
         while transfers and not transfers[0].waiting:
             transfer = transfers.popleft()
-            self._waiting_ends -= len(transfer.ends)
-            self._bytes -= transfer.ends_bytes
-            for row in transfer.ends:
-                transfer.waiting += self._line_up(row, transfer)
             self._ending.append(transfer)
+            if self._withheld is None or self.copying.alone:
+                self._send_ends(transfer)
+            else:
+                transfer.waiting += 1
+                self._withheld.append(transfer)
             for then in transfer.then:
                 then()
         while self._ending and not self._ending[0].waiting:
             for then in self._ending.popleft().copied:
                 then()
+
+    def _send_withheld(self) -> None:
+        withheld = self._withheld or []
+        for transfer in withheld:
+            transfer.waiting -= 1
+            self._send_ends(transfer)
+        withheld.clear()
+
+    def _send_ends(self, transfer: _Transfer) -> None:
+        self._waiting_ends -= len(transfer.ends)
+        self._bytes -= transfer.ends_bytes
+        for row in transfer.ends:
+            transfer.waiting += self._line_up(row, transfer)
 
 
 def _next_rows(rows: deque[_Entry]) -> list[_Entry]:

@@ -52,6 +52,8 @@ class Holdings:
         """``failed`` is told when something cannot be stored: who keeps nothing for others must not seem to."""
         self._folder = folder
         self._failed = failed
+        self._broken: StorageError | None = None
+        """The first failure: nothing is done behind it, for it may rest on what was not stored then."""
         self._keeping = asyncio.Lock()
         self.standings: dict[int, Standing] = {}
         """What is here of each bucket of which anything was ever known here, as it is on the disk."""
@@ -82,21 +84,27 @@ class Holdings:
     async def close(self) -> None:
         await end([self._looking])
         try:
-            await self._in_thread(self._store.close)
+            await self._loop.run_in_executor(self._thread, self._store.close)
         finally:
             self._thread.shutdown()
 
     def _in_thread(self, call: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
-        """Makes a call in the thread, and reports its failure though nobody may wait for it any more."""
+        """Makes a call in the thread, and reports its failure though nobody may wait for it any more. Behind a call
+        that has failed each one fails.
+        """
 
         def judged() -> T:
+            if self._broken is not None:
+                raise self._broken
             try:
                 return call(*arguments)
             except StorageError as error:
+                self._broken = error
                 self._loop.call_soon_threadsafe(self._failed, error)
                 raise
 
-        return self._loop.run_in_executor(self._thread, judged)
+        # Made though nobody waits for it any more: what memory has for stored is stored.
+        return asyncio.shield(self._loop.run_in_executor(self._thread, judged))
 
     # -- what owners ask ----------------------------------------------------------------------
 
@@ -243,11 +251,14 @@ class Holdings:
         await self._in_thread(self._store.set_standings, self._newer(standings))
 
     def _newer(self, standings: Mapping[int, Standing]) -> dict[int, Standing]:
-        """Takes in those of these standings that are no older than what is known here, and returns them."""
+        """Takes in those of these standings that are no older than what is known here; returns those that differ from
+        it. The others are on disk, or on their way there: calls of the store are made in their order.
+        """
         here = self.standings
         newer = {b: s for b, s in standings.items() if b not in here or s.epoch >= here[b].epoch}
-        here.update(newer)
-        return newer
+        changed = {b: s for b, s in newer.items() if here.get(b) != s}
+        here.update(changed)
+        return changed
 
     @property
     def count(self) -> int:

@@ -6,13 +6,17 @@ from p2pcrawl.core.buckets.ownership import Router
 from p2pcrawl.frontier.records.batch import Committed, Ending
 from p2pcrawl.master.copies import row_forms
 from p2pcrawl.master.copies.copier import Copier
+from p2pcrawl.master.copies.links_first import LinksFirst
 
 
 class Replication:
-    """Makes rows of a turn's changes. ``copier`` brings to the holders what is theirs."""
+    """Makes rows of a turn's changes. ``copier`` brings to the holders what is theirs; ``links_first`` notes how far
+    that came in order.
+    """
 
-    def __init__(self, copier: Copier, router: Router) -> None:
+    def __init__(self, copier: Copier, router: Router, links_first: LinksFirst) -> None:
         self._copier = copier
+        self._links_first = links_first
         self._copying = copier.copying
         self._router = router
 
@@ -36,3 +40,4 @@ class Replication:
                 if followers(e.candidate.bucket) and e.candidate.record not in committed.ended
             ],
         )
+        self._links_first.committed(committed.last_record)

@@ -1,7 +1,7 @@
 """Brings holders to what the owner has: compares by sums, splits what differs, sends only what is missing.
 
 One round with one holder at a time, a slice of buckets a step. What is read of the store is sent only when all links
-that led to it are copied (``Copier.safe``), like everything else that travels.
+up to now are with others (``LinksFirst.safe``), like everything else that travels.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from collections.abc import Collection, Coroutine, Iterable, Sequence
 from typing import Any
 
 from p2pcrawl.core.buckets.bitmaps import bitmap_of
+from p2pcrawl.core.buckets.copy_ledger import Copying
 from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.frontier.database.digest import Range, split
-from p2pcrawl.master.copies.copier import Copier, Send, in_messages
+from p2pcrawl.master.copies.copier import Send, in_messages
+from p2pcrawl.master.copies.links_first import LinksFirst
 from p2pcrawl.master.copies.own_rows import OwnRows
 from p2pcrawl.master.copies.row_forms import copy_of_row, rows_of_copies
 from p2pcrawl.master.neighbours.host_notes import HostNotes
@@ -60,12 +62,19 @@ class Syncing:
     """Brings the holders of our buckets to what we have."""
 
     def __init__(
-        self, peers: Peers, ownership: Ownership, copier: Copier, send: Send, own_rows: OwnRows, host_notes: HostNotes
+        self,
+        peers: Peers,
+        ownership: Ownership,
+        copying: Copying,
+        links_first: LinksFirst,
+        send: Send,
+        own_rows: OwnRows,
+        host_notes: HostNotes,
     ) -> None:
         self._peers = peers
         self._ownership = ownership
-        self._copying = copier.copying
-        self._copier = copier
+        self._copying = copying
+        self._links_first = links_first
         self._send_copies = send
         self._own = own_rows
         self._host_notes = host_notes
@@ -190,7 +199,7 @@ class Syncing:
             await self._own.adopt(rows_of_copies(pulled.rows)[0])
 
     async def _send(self, node: NodeId, rows: list[CopyRow]) -> None:
-        await self._copier.safe()
+        await self._links_first.safe()
         for part in in_messages(rows):
             await self._send_copies(node, part, [])
 

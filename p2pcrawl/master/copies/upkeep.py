@@ -59,6 +59,8 @@ class Upkeep:
         self._leavers: frozenset[NodeId] = frozenset()
         """Of these: who goes, or has gone, in order, and will not be back soon."""
         self._copy_at = 0.0
+        self._dropped: set[int] = set()
+        """Buckets of which copies were dropped here in this view, as their owners said."""
         self._holders: tuple[int, int, list[tuple[bytes, bytes]]] = (0, 0, [])
         """What determines who holds copies of ours, as it was when they were last told apart."""
 
@@ -75,6 +77,7 @@ class Upkeep:
         if holders == self._holders:
             return
         self._holders = holders
+        self._dropped.clear()
         owned = {b: row[1:] for b, row in enumerate(table) if row and row[0] == me}
         self._copier.gone(self._copying.change(members, owned, known))
         living = {m.id for m in members}
@@ -149,6 +152,12 @@ class Upkeep:
 
     # -- what need not be held any more -------------------------------------------------------
 
+    def are_late(self, bucket: int) -> bool:
+        """Tells whether copies that come of a bucket were sent before the word to drop them, by a link that was cut off
+        meanwhile: whoever sent them has heard that there are none, and says it only once in a view.
+        """
+        return bucket in self._dropped and self._peers.me not in self._ownership.holders(bucket)
+
     async def drop(self, request: DropCopies, left_over: frozenset[int]) -> Dropped:
         """Drops copies of which an owner says that enough others hold them. ``left_over``: it may not have what we know
         of them, so they stay till it has taken that, and says so again.
@@ -158,5 +167,6 @@ class Upkeep:
         buckets = buckets_of(request.buckets)
         if not request.few:
             free = [b for b in buckets - left_over if self._peers.me not in self._ownership.holders(b)]
+            self._dropped.update(free)
             await self._holdings.give_up(free, self._ownership.dropped(free))
         return Dropped(0, request.view == self._ownership.view)

@@ -27,6 +27,7 @@ from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.jobs.job import (
     Job,
     KnownJobs,
+    Told,
     job_of,
     pack_job,
     pack_spec,
@@ -80,6 +81,8 @@ class Admission:
         self._check_spec = check_spec
         self._mirroring = asyncio.Lock()
         """Several masters may tell of one job at the same time, or begin one run of a schedule."""
+        self._written: dict[int, Told] = {}
+        """What was last known to be on disk of each job."""
 
     # -- of this data folder ------------------------------------------------------------------
 
@@ -95,6 +98,8 @@ class Admission:
 
     async def _adopt(self, spec: JobSpec, control: Control, number: int, settled: dict[str, int]) -> None:
         job = job_of(replace(spec, id=JobId(number)), self._begins_with(control))
+        if job.control == control:
+            self._written[job.id] = job.told
         job.settled = settled
         job.counts.update(await self._recorder.run(Store.tallies, number))
         self._lifecycle.open(job)
@@ -135,6 +140,7 @@ class Admission:
     async def drop(self, job: Job) -> None:
         """Deletes a job of which nothing is under way, with all that it has brought; durable when this returns."""
         self._lifecycle.drop(job)
+        self._written.pop(job.id, None)
         self._openings.drop(job)
         await self._recorder.run(Store.drop_job, job.id, job.settings.queue_order)
 
@@ -153,6 +159,7 @@ class Admission:
         # With its state: one that died in between would come back with a job that runs, under the version of another.
         state = job.state, job.reason
         await self._recorder.run(Store.add_job, spec.id, spec.name, pack_job(job), None, Batch(), *state)
+        self._written[job.id] = job.told
         self._lifecycle.open(job)
         return job
 
@@ -180,8 +187,20 @@ class Admission:
             await self._stored()
         if merged(job.control, control) != job.control:
             self._lifecycle.steer(job, control, heard=True)
-            await self._stored()
+        # Also what is no news: it may have been decided a moment ago.
+        await self.write(job)
         return ""
+
+    async def write(self, job: Job) -> None:
+        """Returns when a job is on disk as it stands now: before that, nobody else hears how it stands."""
+        told = job.told
+        if self._written.get(job.id) != told:
+            await self._stored()
+            self._written[job.id] = told
+
+    def is_written(self, job: Job) -> bool:
+        """Tells whether a job is known to be on disk as it stands."""
+        return self._written.get(job.id) == job.told
 
     async def empty(self, job: Job) -> None:
         """Deletes all that is kept of a deleted job, but the word that it was; durable when this returns."""

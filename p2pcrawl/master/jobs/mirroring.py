@@ -4,6 +4,9 @@ Whoever begins or changes a job tells all others (:meth:`Mirroring.spread`). Tha
 who began it dies in the middle or somebody comes later, is made sure of by a few sendings from each master to those in
 its charge (:meth:`Mirroring.send_missing`). To ask what another knows costs a mark of each job; a job itself may be
 long, with its code and its certificate, and goes only to those that lack it.
+
+Nobody hears of a change before it is on disk here, whoever has made it: one that died in between would come back with
+the job as it was, and give another change the same version.
 """
 
 from __future__ import annotations
@@ -65,7 +68,7 @@ class Mirroring:
         differing = []
         for number, mark in zip(request.jobs, request.marks, strict=False):
             job = self._jobs.get(number)
-            if job is None or job.mark != mark:
+            if job is None or job.mark != mark or not self._admission.is_written(job):
                 differing.append(number)
             elif sender in self._ownership.weights:
                 self.sent.setdefault(sender, {})[number] = job.told
@@ -123,8 +126,10 @@ class Mirroring:
     async def _send_all(self, member: Member, jobs: list[Job]) -> None:
         """Sends a member those of the jobs of which its mark differs."""
         known = {job.id: job.told for job in jobs}
+        marks = JobMarks(0, list(known), [job.mark for job in jobs])
+        await asyncio.gather(*(self._admission.write(job) for job in jobs))
         try:
-            answer = await self._peers.ask(member.id, JobMarks(0, list(known), [job.mark for job in jobs]))
+            answer = await self._peers.ask(member.id, marks)
             for job in jobs:
                 if job.id in answer.jobs:
                     await self._send(member, job)
@@ -134,8 +139,9 @@ class Mirroring:
             log.debug("%s was not told of all jobs: %s", member.id[:8], error)
 
     async def _send(self, member: Member, job: Job) -> str:
-        told = job.told
-        reply = await self._peers.ask(member.id, mirror_of(job), SOON_S)
+        told, message = job.told, mirror_of(job)
+        await self._admission.write(job)
+        reply = await self._peers.ask(member.id, message, SOON_S)
         if reply.refusal:
             self.refusals[member.id] = reply.refusal
         else:

@@ -18,7 +18,7 @@ from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.core.directory_schedule import EVERY_S, PublishHost, PublishOwner
 from p2pcrawl.core.hosts.politeness import HostNote
-from p2pcrawl.core.ring.rendezvous import BUCKETS, bucket_of_hash
+from p2pcrawl.core.ring.rendezvous import bucket_of_hash
 from p2pcrawl.master.neighbours.recalls import RECALL_S, Recalls
 from p2pcrawl.master.neighbours.remarks import Remarks
 from p2pcrawl.model.cluster.node import Address
@@ -109,7 +109,7 @@ class Notes:
         if now >= self._survey_at:
             self._survey_at = now + SURVEY_S
             ownership = self._ownership
-            served = {b: ownership.counters[b] for b in range(BUCKETS) if ownership.serves(b)}
+            served = {b: ownership.counters[b] for b in sorted(ownership.serving())}
             self._hints.owners.survey(served, now)
         match self._hints.next(now, lambda key: self._note(key, now)):
             case PublishOwner(bucket, counter):

@@ -158,7 +158,7 @@ class Granting:
         grants: dict[int, Grant] = {}
         for number, lease in leases:
             session = self._sessions.get(number)
-            if session is None or session.lost:
+            if session is None or session.gone:
                 continue
             grant = grants.get(session.id)
             if grant is None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 
+from p2pcrawl.core.group.session_states import SessionState
 from p2pcrawl.core.journal import Journal
 from p2pcrawl.frontier.records.batch import Batch
 from p2pcrawl.master.jobs.job import KnownJobs
@@ -88,6 +89,8 @@ class Reports:
                 session.forget_rules(message.missing_robots)
                 for record in message.records:
                     self._intake.returned(session, record, batch, now)
+                for number in message.robots:
+                    self._intake.returned_robots(session, number, now)
                 continue
             for result in message.robots:
                 self._intake.robots(session, result, batch, now)
@@ -103,7 +106,7 @@ class Reports:
         self.take(session, batch, now, all_of_it=True)
         died = "died" if session.hung is None else "was ended"
         how = f"slave {session.pid} {died}" if session.blamed else f"the session of slave {session.pid} ended"
-        if session.ready and not session.parted:
+        if session.greeted and session.term.state is not SessionState.LEFT:
             pages = len(session.leases)
             noted = self._journal.note(Notable.SLAVE_LOST, slave=session.id, pid=session.pid, pages=pages)
             log.log(logging.WARNING if pages else logging.INFO, "%s with %d pages in hand", how, pages, extra=noted)

@@ -448,6 +448,12 @@ class Intake:
         batch.returned.append(record)
         self.aftermath.retries.append((lease.candidate, now))
 
+    def returned_robots(self, session: Session, number: int, now: float) -> None:
+        """Takes back a robots.txt that the slave did not begin to ask for."""
+        lease = session.robots.pop(number, None)
+        if lease is not None:
+            self.lost_robots(lease, now, blamed=False)
+
 
 _FAILURES = {Phase.FAILED: "failed", Phase.QUEUED: "retries"}
 """The figures of a host that the end of a fetch raises."""

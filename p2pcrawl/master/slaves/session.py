@@ -10,6 +10,7 @@ from time import monotonic
 from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.bench.workbench import LOSSES_SUSPECT
+from p2pcrawl.core.group.session_states import GONE, SessionState, SessionTerm
 from p2pcrawl.frontier.records.batch import Ending, ItemRow
 from p2pcrawl.master.links.dispatch import Hold
 from p2pcrawl.model.crawl.record import Phase
@@ -80,6 +81,7 @@ class Session:
     link: PeerLink
     window: int
     heard_at: float
+    term: SessionTerm
     pid: int = 0
     process: int = 0
     """The process, if this master started it; known before the slave says Hello."""
@@ -96,22 +98,14 @@ class Session:
     """The origins whose robots.txt it was told, and the agents for which it was."""
     granted: int = 0
     """How many pages it was ever given."""
-    ready: bool = False
-    stopping: bool = False
-    lost: bool = False
-    """It is over; what it held comes back."""
     blamed: bool = True
     """When it is over, the slave may have died of what it held."""
     held: list[Lease] = field(default_factory=list)
     """What was in its hands when it was over."""
     hung: int | None = None
     """It was ended, as it did not come back from its work on the answer of this lease; 0: of none."""
-    parted: bool = False
-    """It has said Bye."""
     remote: bool = False
     """Nothing but its link tells whether the slave lives."""
-    renewed_at: float = 0.0
-    """When it began, or the last of its Beats was answered."""
     adopting: bool = False
     """The slave's Orphans are being taken in."""
     rss_bytes: int = 0
@@ -143,8 +137,18 @@ class Session:
         )
 
     @property
+    def greeted(self) -> bool:
+        """True from its slave's Hello on."""
+        return self.term.renewed_at is not None
+
+    @property
     def takes_work(self) -> bool:
-        return self.ready and not self.stopping and not self.lost
+        return self.term.state is SessionState.AT_WORK
+
+    @property
+    def gone(self) -> bool:
+        """True when it is over; what it held comes back."""
+        return self.term.state in GONE
 
     @property
     def ended(self) -> int:

@@ -34,6 +34,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from time import monotonic
 
+from p2pcrawl.core.group.session_states import SessionEvent, SessionOutput, SessionState, SessionTerm
 from p2pcrawl.core.journal import Journal
 from p2pcrawl.master.slaves.processes import Group, RunHere
 from p2pcrawl.master.slaves.session import Session
@@ -53,6 +54,7 @@ from p2pcrawl.wire.messages.slave_messages import (
     Closed,
     CloseJob,
     Forget,
+    GiveBack,
     Halt,
     Hello,
     Leaving,
@@ -190,8 +192,14 @@ class Slaves:
     def halt(self) -> None:
         """Has them give up at once what they have open; they go on under new sessions."""
         for session in self.sessions.values():
-            if session.ready and not session.lost and not session.stopping:
+            if session.takes_work:
                 session.link.send(Halt())
+
+    def call_in(self) -> None:
+        """Has them give back what they have not begun: others may have asked its hosts since it was granted."""
+        for session in self.sessions.values():
+            if session.takes_work and session.in_hand:
+                session.link.send(GiveBack())
 
     async def watch(self) -> None:
         """Ends sessions that could not be renewed; replaces slaves that have fallen silent."""
@@ -207,8 +215,7 @@ class Slaves:
                 )
                 # The slave may live. Whether it died of what it held shows when it says Hello anew, or its link ends.
                 session.blamed = False
-                self._end(session)
-                self.void[session.id] = session
+                self._follow(session, session.term.take(SessionEvent.OVERDUE))
             now = monotonic()
             for session in self.silent(now, late_s):
                 silence = now - session.heard_at
@@ -226,16 +233,13 @@ class Slaves:
         for session in (*self.sessions.values(), *self.void.values()):
             if session.pid == pid and (not lease or session.holds(lease)):
                 session.hung, known = lease, True
-                if session.lost and session not in self.gone and session.id in self.sessions:
-                    # Now it is certain that the slave has stopped.
-                    self._return_leases(session)
+                if session.term.state is SessionState.SEVERED:
+                    self._run_out(session)
         return known
 
     def overdue(self, now: float) -> list[Session]:
         """Returns the sessions that are void by now."""
-        if not self._fenced:
-            return []
-        return [s for s in self.sessions.values() if s.ready and not s.lost and now - s.renewed_at > TIMINGS.void_s]
+        return [session for session in self.sessions.values() if session.term.overdue(now)]
 
     def silent(self, now: float, late_s: float) -> list[Session]:
         """Returns the slaves to be replaced. For the time in which this process itself stood still none is blamed."""
@@ -252,7 +256,7 @@ class Slaves:
                 self._greeted(session, message)
             case Bye():
                 self._bye(session, message)
-            case _ if session.id in self.void:
+            case _ if session.gone:
                 # It will say that again, as Orphans of the session that it begins.
                 pass
             case Report() | Returned():
@@ -262,12 +266,12 @@ class Slaves:
                 session.rss_bytes, session.cpu_s = message.rss_bytes, message.cpu_s
                 # The process lives; its loop was last seen to turn so long ago.
                 session.heard_at -= message.held_up_s
-                if self._fenced and message.session == session.id:
-                    self._renew(session, message.number)
+                if self._fenced and message.session == session.id and session.term.renew(monotonic()):
+                    session.link.send(Renewed(session.id, message.number))
             case CloseJob():
                 self._close_job(message.job, message.reason)
             case Leaving():
-                session.stopping = True
+                session.term.take(SessionEvent.STOPPED)
             case Orphans():
                 self._adopt(session, message)
             case SeekLinks() | SeekPage() if self._seek is not None:
@@ -286,7 +290,8 @@ class Slaves:
         self._session_last += 1
         number = self._session_last
         slots = max(1, -(-self._settings.concurrent_requests // max(1, self._count)))
-        session = self.sessions[number] = Session(number, link, slots + slots // 2, monotonic())
+        term = SessionTerm(TIMINGS.void_s if self._fenced else 0.0)
+        session = self.sessions[number] = Session(number, link, slots + slots // 2, monotonic(), term)
         link.on_message = partial(self.received, session)
         link.on_close = partial(self._lost, session)
         fence_s = TIMINGS.fence_s if self._fenced else 0.0
@@ -302,32 +307,26 @@ class Slaves:
     def _greeted(self, session: Session, hello: Hello) -> None:
         if hello.protocol != PROTOCOL:
             raise LinkError(f"the slave speaks protocol {hello.protocol}, this master {PROTOCOL}")
-        if session.ready:
-            # For the slave it is over, so it is. It lives, and did not die of what it held.
+        outputs = session.term.greet(monotonic())
+        self._follow(session, outputs)
+        if SessionOutput.RENEW in outputs:
             session.blamed = False
-            self.void.pop(session.id, None)
-            self._end(session)
             old, session = session, self._welcome(session.link)
             session.process, session.remote = old.process, old.remote
-        session.pid, session.ready = hello.pid, True
+            session.term.greet(monotonic())
+        elif session.gone or session.term.state is SessionState.PARTED:
+            return
+        session.pid = hello.pid
         where = session.link.remote_host or "here"
         noted = self._journal.note(Notable.SLAVE_ATTACHED, slave=session.id, pid=hello.pid, at=where)
         # Of its own everybody knows, and each crawl has them.
         level = logging.INFO if session.link.remote_host else logging.DEBUG
         log.log(level, "slave %d is attached, from %s", hello.pid, where, extra=noted)
-        # Not before: a slave that takes its time to start must not count from later than its master.
-        session.renewed_at = monotonic()
         self.group.greeted(hello.pid)
         self._wake()
 
-    def _renew(self, session: Session, beat: int) -> None:
-        now = monotonic()
-        if now - session.renewed_at <= TIMINGS.void_s:
-            session.renewed_at = now
-            session.link.send(Renewed(session.id, beat))
-
     def _bye(self, session: Session, bye: Bye) -> None:
-        session.stopping = session.parted = True
+        self._follow(session, session.term.take(SessionEvent.SAID_BYE))
         # What it held when it could not go on for reasons of its own is no job's fault.
         session.blamed = bool(bye.job)
         if bye.reason and (bye.job or not session.remote):
@@ -338,36 +337,33 @@ class Slaves:
         session.link.close()
 
     def _stop(self, session: Session) -> None:
-        if not session.stopping:
-            session.stopping = True
+        if session.term.state in (SessionState.OPENED, SessionState.AT_WORK):
             session.link.send(Stop())
-
-    def _end(self, session: Session) -> None:
-        if not session.lost:
-            session.lost = True
-            self.gone.append(session)
-            self._wake()
+        session.term.take(SessionEvent.STOPPED)
 
     def _lost(self, session: Session, error: Exception | None) -> None:
         if error is not None:
             log.warning("slave %d: %s", session.pid, error)
-        if self.void.pop(session.id, None) is not None:
-            for lease in session.held:
-                guilty = session.hung is None or session.hung == lease.number
-                lease.candidate.losses += guilty and not session.parted
-            return
-        void_in_s = session.renewed_at + TIMINGS.void_s - monotonic()
-        certain = session.parted or session.hung is not None
-        if self._fenced and session.remote and session.in_hand and not certain and void_in_s > 0:
-            session.lost = True
-            self._loop.call_later(void_in_s, self._return_leases, session)
-            return
-        self._end(session)
+        elsewhere = session.remote and session.in_hand > 0 and session.hung is None
+        self._follow(session, session.term.end(monotonic(), elsewhere=elsewhere))
 
-    def _return_leases(self, session: Session) -> None:
-        if session.id in self.sessions and session not in self.gone:
+    def _run_out(self, session: Session) -> None:
+        self._follow(session, session.term.take(SessionEvent.RUN_OUT))
+
+    def _follow(self, session: Session, outputs: Sequence[SessionOutput]) -> None:
+        """Does what an event of a session leads to; another session over its link is begun by whoever has its Hello."""
+        if session.term.state is SessionState.VOID:
+            self.void[session.id] = session
+        else:
+            self.void.pop(session.id, None)
+        if SessionOutput.RETURN in outputs:
             self.gone.append(session)
             self._wake()
+        if SessionOutput.WAIT in outputs:
+            self._loop.call_later(session.term.void_in_s(monotonic()), self._run_out, session)
+        if SessionOutput.BLAME in outputs:
+            for lease in session.held:
+                lease.candidate.losses += session.hung in (None, lease.number)
 
     # -- what they found out for others -------------------------------------------------------
 
@@ -392,7 +388,7 @@ class Slaves:
                 )
                 break
             await asyncio.sleep(ADOPT_AGAIN_S)
-            if session.lost:
+            if session.gone:
                 # The slave says them again in its next session, wherever that is.
                 return
         session.adopting = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import importlib.util
 import re
@@ -123,6 +124,28 @@ class Submission:
             project=_packed(self.project),
             boards=_versions(self.boards),
         )
+
+
+async def check_code(submission: Submission) -> None:
+    """Raises ConfigurationError, with the line, for a spider's file that does not compile. What it imports and does is
+    tried by nobody but slaves.
+    """
+    if not submission.file.endswith(".py"):
+        return
+    files = unpack_files(_packed(submission.project)) if submission.project else {}
+    code = files.get(submission.file, submission.code.encode(errors="surrogatepass"))
+    if code:
+        # Of the 4 MB that it may have it takes seconds.
+        await asyncio.to_thread(_compiled, code, submission.file)
+
+
+def _compiled(code: bytes, file: str) -> None:
+    try:
+        compile(code, file, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        raise ConfigurationError(f"{file}, line {error.lineno or 0}: {error.msg}") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise ConfigurationError(f"{file} cannot be compiled: {str(error) or type(error).__name__}") from None
 
 
 def urls_of(arguments: Mapping[str, Any]) -> list[str]:

@@ -79,7 +79,7 @@ class Glancing:
             stamp=self._counts.stamp(),
             queued=sum(job.queued for job in jobs_here),
             leased=sum(job.leased for job in jobs_here),
-            slaves=sum(1 for session in self._master.sessions.values() if session.ready),
+            slaves=sum(1 for session in self._master.sessions.values() if session.greeted),
             cpu=round(sum(cpu_shares(lately, now).values()), 3),
             rss_mb=(own_rss_bytes() + sum(s.rss_bytes for s in self._master.sessions.values())) // _MIB,
             disk_free_mb=free // _MIB,

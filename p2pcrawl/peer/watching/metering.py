@@ -28,7 +28,7 @@ async def figures_of(cluster: Cluster, membership: Membership, carrying: Carryin
     usage = await asyncio.to_thread(shutil.disk_usage, folder)
     return MasterFigures(
         jobs=told,
-        slaves=[SlaveFigures(s.id, s.cpu_s, s.rss_bytes, len(s.leases)) for s in master.sessions.values() if s.ready],
+        slaves=[SlaveFigures(s.id, s.cpu_s, s.rss_bytes, len(s.leases)) for s in master.sessions.values() if s.greeted],
         statuses={name[7:]: count for name, count in meters.whole.items() if name.startswith("status_")},
         answers_s=meters.answers_s,
         members=Counter(member.status.name.lower() for member in membership.members.values()),

@@ -1,8 +1,6 @@
 """The fence: after it, nothing of a session reaches a host any more.
 
-A session goes on for so long from the *sending* of the last Beat that its master answered. The master counts from its
-answer, which is later, and longer by twice the drift of clocks; so when it takes a session for over, here it has been
-over for some time, whoever of the two stood still. What is over stays over, even if an answer comes after all.
+When that is by the clock, :class:`~p2pcrawl.core.group.fence_term.FenceTerm` says.
 
 Open requests are cancelled when the time comes. That alone is not enough: a loop that a callback held up for long has
 requests which are ready to go on before any timer is looked at. So each step of what is guarded looks at the clock
@@ -18,10 +16,11 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator
-from math import inf
 from time import monotonic
 from types import coroutine
 from typing import Any, TypeVar
+
+from p2pcrawl.core.group.fence_term import FenceTerm
 
 T = TypeVar("T")
 
@@ -40,39 +39,32 @@ class Fence:
     def __init__(self, length_s: float, begun_at: float, on_passed: Callable[[], None]) -> None:
         """``begun_at``: when the Hello was sent that the master answered."""
         self._loop = asyncio.get_running_loop()
-        self._length_s = length_s
         self._on_passed = on_passed
-        self._until = begun_at + length_s if length_s else inf
+        self._term = FenceTerm.begun(length_s, begun_at)
         self._lock = threading.Lock()
         """No renewal between a look at the end and the closing: what is over stays over."""
-        self._sent: dict[int, float] = {}
         self._open: dict[asyncio.Task[Any], bool] = {}
         """Tasks with something guarded, and whether they were told to give it up."""
-        self._timer = self._loop.call_later(self._until - monotonic(), self._look) if length_s else None
+        self._timer = self._loop.call_later(self._term.until - monotonic(), self._look) if length_s else None
 
     @property
     def passed(self) -> bool:
         # Not the loop's time, which stands still while a callback runs.
-        return monotonic() >= self._until
+        return self._term.passed(monotonic())
 
     def sent(self, beat: int) -> None:
         """Notes that this Beat is about to be sent."""
-        self._sent[beat] = monotonic()
+        self._term.send(beat, monotonic())
 
     def renewed(self, beat: int) -> None:
         """Puts the fence off: the master has answered this Beat."""
-        sent_at = self._sent.get(beat)
-        if sent_at is None:
-            return
-        self._sent = {number: at for number, at in self._sent.items() if number > beat}
         with self._lock:
-            if not self.passed:
-                self._until = max(self._until, sent_at + self._length_s)
+            self._term.renew(beat, monotonic())
 
     def close(self) -> None:
         """Ends the session. What is guarded ends with SessionExpired."""
         with self._lock:
-            self._until = -inf
+            self._term.close()
         if self._timer is not None:
             self._timer.cancel()
         for task in self._open:
@@ -81,7 +73,7 @@ class Fence:
 
     def guard(self, work: Coroutine[Any, Any, T]) -> Awaitable[T]:
         """Runs work as far as it gets. Raises SessionExpired when the session is over, and leaves nothing open then."""
-        return self._steps(work) if self._length_s else work
+        return self._steps(work) if self._term.length_s else work
 
     @coroutine
     def _steps(self, work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
@@ -117,4 +109,4 @@ class Fence:
         if self.passed:
             self._on_passed()
         else:
-            self._timer = self._loop.call_later(self._until - monotonic(), self._look)
+            self._timer = self._loop.call_later(self._term.until - monotonic(), self._look)

@@ -292,6 +292,8 @@ class Returned(Struct, array_like=True, tag=10):
 
     records: list[Number]
     missing_robots: list[str] = []
+    robots: list[Number] = []
+    """The leases of those that are a host's robots.txt."""
 
 
 class Forget(Struct, array_like=True, tag=11):
@@ -402,6 +404,10 @@ class SeekPage(Struct, array_like=True, tag=93):
     offset: Count = 0
 
 
+class GiveBack(Struct, array_like=True, tag=95):
+    """Master to slave: what it has not begun is to be returned; others may have asked those hosts meanwhile."""
+
+
 class PageTold(Struct, array_like=True, tag=94):
     """Master to slave, in answer: a piece of a raw page, or why there is none."""
 
@@ -438,6 +444,7 @@ Message = (
     | Leaving
     | Closed
     | Halt
+    | GiveBack
     | CloseJob
     | JobOver
     | JobClosing

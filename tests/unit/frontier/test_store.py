@@ -172,6 +172,7 @@ def test_generations_merge_without_losing_or_doubling_a_record(story, young, tmp
         store.close()
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     steps=st.lists(

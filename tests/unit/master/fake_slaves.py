@@ -23,6 +23,7 @@ from p2pcrawl.wire.messages.slave_messages import (
     PROTOCOL,
     Beat,
     Bye,
+    GiveBack,
     Grant,
     Hello,
     LinkColumns,
@@ -102,6 +103,9 @@ class Slaves:
         self.sent = 0
         self.got: asyncio.Condition | None = None
         self.stopped = False
+        self.called_in = 0
+        self.has_begun = False
+        """It asks for all that it has in hand, and gives nothing back."""
 
     async def __call__(self, stream: socket.socket) -> None:
         self.lives += 1
@@ -137,11 +141,23 @@ class Slaves:
                 self.acknowledged = message.sequence
             case OpenJob():
                 self.jobs.append(message)
+            case GiveBack():
+                self._give_back()
             case Stop():
                 self.stopped = True
                 self._leave()
             case Welcome():
                 self.session = message.session
+
+    def _give_back(self) -> None:
+        """Gives back what it has in hand, if none of it was begun."""
+        self.called_in += 1
+        if self.has_begun:
+            return
+        self._link.send(
+            Returned([task.record for task in self.in_hand], [], [task.lease for task in self.robots_in_hand])
+        )
+        self.in_hand, self.robots_in_hand = [], []
 
     def _leave(self) -> None:
         if self.in_hand:

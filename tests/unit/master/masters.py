@@ -138,6 +138,8 @@ class FakeMaster:
         self.receivers: dict[int, Any] = {}
         """Who takes the datagrams of each channel: a house is its own port, and what it sends by."""
         self.sender = self
+        self.remembers: set[NodeId] = set()
+        """Whom it has written down."""
         self._answering: set[asyncio.Task[Any]] = set()
 
     async def answer(self, request: Any, source: NodeId) -> Any:
@@ -161,7 +163,7 @@ class FakeMaster:
         await neighbours.holdings.open()
         stack.push_async_callback(neighbours.holdings.close)
         self.roll = Roll(self.town.folder / self.name, self.id) if self.town.majority else None
-        self.cluster = Cluster(self.master, neighbours, self, roll=self.roll)
+        self.cluster = Cluster(self.master, neighbours, self, self._remember, roll=self.roll)
         self.answers = Service(self.cluster, self._tell).answers()
         self.town.houses[self.id] = self
 
@@ -204,6 +206,11 @@ class FakeMaster:
 
     async def _tell(self, what: str, arguments: bytes) -> bytes:
         return b"{}"
+
+    async def _remember(self) -> None:
+        there = self.town.seen_by(self.id)
+        await asyncio.sleep(0)
+        self.remembers.update(there)
 
     def _say_leaving(self) -> None:
         self.town.leaving.add(self.id)

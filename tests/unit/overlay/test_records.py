@@ -225,6 +225,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(["peer", "owner", "host", "other"]),
     st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=60),

@@ -77,6 +77,7 @@ async def test_cancelled_job_is_deleted_though_pages_were_in_hand(tmp_path: Path
             await until(lambda name=name: not left_in(tmp_path / name, job.id))  # type: ignore[misc]
 
 
+@pytest.mark.slow
 async def test_master_that_was_away_deletes_what_it_has_when_it_is_back(tmp_path: Path) -> None:
     async with site_of() as site, AsyncExitStack() as stack:
         async with AsyncExitStack() as second:

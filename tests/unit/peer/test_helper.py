@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from p2pcrawl import Peer
+from p2pcrawl.core.group.session_states import SessionState
 from p2pcrawl.model.cluster.node import Address
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.peer import helper as helper_module
@@ -124,13 +125,13 @@ async def test_slave_without_processes_works_in_the_peer_itself_and_leaves_in_or
     async with asyncio.timeout(30), Peer(bind="127.0.0.1:0", role="master", slaves=0) as master:
         sessions = lead_of(master).master.sessions
         async with Peer(role="slave", slaves=0, join=[master.address]):
-            while not any(s.remote and s.ready for s in sessions.values()):  # noqa: ASYNC110
+            while not any(s.remote and s.greeted for s in sessions.values()):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
             (session,) = [s for s in sessions.values() if s.remote]
 
-        while not session.lost:  # noqa: ASYNC110
+        while not session.gone:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
     assert session.pid == os.getpid()
-    assert session.parted
+    assert session.term.state is SessionState.LEFT
     assert not session.blamed

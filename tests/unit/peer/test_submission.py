@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.peer.answers.submission import Submission, flag_of, submission_of
+from p2pcrawl.peer.answers.submission import Submission, check_code, flag_of, submission_of
 from p2pcrawl.spiders.spider import Spider
 
 GOOD = {"name": "a", "urls": ["http://a.example/"], "qualname": "Links", "module": "p2pcrawl.spiders.loading.plain"}
@@ -120,3 +121,24 @@ def test_what_is_neither_true_nor_false_is_not_taken_for_either(value: object) -
 
 def test_flag_that_is_not_named_is_not_set() -> None:
     assert [flag_of(call, "force") for call in ({}, {"force": False}, {"force": True})] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("import p2pcrawl\n\nclass News(p2pcrawl.Spider:\n", "news.py, line 3: "),
+        ("x = 1\nreturn x\n", "news.py, line 2: 'return' outside function"),
+        ("x = '\x00'", "news.py"),
+        ("(" * 5_000, "news.py"),
+    ],
+)
+async def test_code_that_does_not_compile_is_refused_with_its_line(code: str, told: str) -> None:
+    submission = Submission.read({"name": "news", "file": "news.py", "code": code})
+
+    with pytest.raises(ConfigurationError, match=re.escape(told)):
+        await check_code(submission)
+
+
+async def test_code_that_compiles_and_boards_are_not_refused_for_their_code() -> None:
+    await check_code(Submission.read({"name": "news", "file": "news.py", "code": "import what_is_not_there"}))
+    await check_code(Submission.read({"name": "news", "file": "news.toml", "code": "entries = ['http://a.example/']"}))

@@ -67,6 +67,7 @@ async def test_first_failures_of_a_reason_are_warnings_and_the_rest_is_counted(
     assert told[TOLD_MAX:] == ["plain: connect, 2 more pages failed"]
 
 
+@pytest.mark.slow
 async def test_page_of_which_parsers_get_only_the_beginning_is_told_and_counted(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 SLAVE = """
 import asyncio
 from dataclasses import replace
@@ -39,6 +41,7 @@ def test_code_in_c_that_never_comes_back_is_ended_by_the_system_though_nobody_el
     assert ended("sum(range(10**13))") == (-signal.SIGVTALRM, "signed\n")
 
 
+@pytest.mark.slow
 def test_callback_that_computes_for_longer_in_python_is_not_ended_by_it() -> None:
     code, said = ended("import time; over = time.process_time() + 1.5\n    while time.process_time() < over: pass")
 

@@ -25,6 +25,7 @@ from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.link import open_link
 from p2pcrawl.slave import session as session_module
 from p2pcrawl.slave import slave as slave_module
+from p2pcrawl.slave.link import outbox as outbox_module
 from p2pcrawl.slave.link import post as post_module
 from p2pcrawl.slave.pages.harvest import PART_BYTES
 from p2pcrawl.slave.slave import Slave
@@ -34,6 +35,7 @@ from p2pcrawl.wire.messages.slave_messages import (
     Adopted,
     Beat,
     Bye,
+    GiveBack,
     Grant,
     Halt,
     Hello,
@@ -233,6 +235,45 @@ async def test_slave_that_is_halted_gives_up_what_is_open_at_once_and_goes_on_in
 
     assert sorted(web.given_up) == urls(2)
     assert web.asked == [*urls(2), *urls(1)], "the third was not begun"
+
+
+async def test_slave_gives_back_what_it_has_not_begun_when_its_master_asks_for_it_and_ends_what_it_has() -> None:
+    async with crew() as (_, web, master):
+        await until(lambda: master.sessions == 1)
+        master.grant(*urls(4))
+        await until(lambda: len(web.asked) == 2)
+
+        master.link.send(GiveBack())
+        await until(lambda: len(master.all(Returned)) == 1)
+        web.answers.set()
+        await until(lambda: master.reported == 2)
+
+    assert web.asked == urls(2)
+    assert master.all(Returned)[0].records == [3, 4]
+
+
+async def test_page_that_waits_for_reports_to_go_ahead_is_not_begun_once_it_is_given_back(monkeypatch: Any) -> None:
+    """It has a worker already; so it may wait for as long as its master cannot take in what was reported."""
+    monkeypatch.setattr(outbox_module, "WINDOW_BYTES", 1)
+    async with crew() as (_, web, master):
+        web.answers.set()
+        master.acknowledges = False
+        await until(lambda: master.sessions == 1)
+        master.grant(*urls(1))
+        await until(lambda: master.reported == 1)
+        later = [task_of(url, lease=n, record=n) for n, url in enumerate(urls(4)[2:], 3)]
+        master.link.send(Grant(later))
+        beats = len(master.all(Beat))
+        await until(lambda: len(master.all(Beat)) > beats + 2)
+
+        master.link.send(GiveBack())
+        await until(lambda: len(master.all(Returned)) == 1)
+        master.link.send(ReportsDurable(master.all(Report)[-1].sequence))
+        beats = len(master.all(Beat))
+        await until(lambda: len(master.all(Beat)) > beats + 5)
+
+    assert web.asked == urls(1)
+    assert master.all(Returned)[0].records == [3, 4]
 
 
 async def test_grant_of_a_session_that_is_over_is_not_followed(monkeypatch) -> None:

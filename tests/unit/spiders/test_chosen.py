@@ -118,6 +118,21 @@ def test_trial_tells_of_what_has_no_effect_and_of_what_may_be_meant(caplog: pyte
     assert told[1].endswith("was DOWNLOAD_DELAY meant?")
 
 
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [({}, 1), ({"REVISIT_INDEX": 60}, 0), ({"REVISIT_DETAIL": "adaptive"}, 0), ({"REVISIT_ROUNDS": 1}, 0)],
+)
+def test_rounds_without_a_period_are_told_of(
+    settings: dict[str, object], told: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    try_spider(Plain, {}, merged_settings(Settings(), with_settings(**{"REVISIT_ROUNDS": 3, **settings})))
+
+    lines = [record.message for record in caplog.records]
+    assert [line.startswith("setting REVISIT_ROUNDS (--rounds) is 3, and no period is set") for line in lines] == (
+        [True] * told
+    )
+
+
 @pytest.mark.parametrize("encoding, told", [("utf-8-sig", 0), ("UTF8", 0), ("gb18030", 1), ("no-such", 1)])
 def test_encoding_of_outputs_ends_no_crawl_and_is_told_of(
     encoding: str, told: int, caplog: pytest.LogCaptureFixture

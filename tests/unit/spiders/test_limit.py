@@ -48,10 +48,12 @@ def test_work_that_does_not_end_is_given_up_where_it_is(work: Work) -> None:
         compute(60.0)
 
 
+@pytest.mark.slow
 def test_what_a_callback_computes_itself_is_its_own_affair(work: Work) -> None:
     compute(4 * TICK_S)
 
 
+@pytest.mark.slow
 def test_each_piece_of_work_has_the_limit_for_itself(work: Work) -> None:
     began = time.process_time()
     while time.process_time() - began < 4 * TICK_S:

@@ -61,6 +61,7 @@ def test_json_holds_what_was_given(items):
     assert [json.loads(line) for line in as_lines.decode().split("\n")[:-1]] == items
 
 
+@pytest.mark.slow
 @given(st.lists(objects, min_size=1, max_size=5))
 def test_any_item_makes_well_formed_xml(items):
     root = xml_of(*items)

@@ -16,7 +16,8 @@ from p2pcrawl.core.buckets import ownership
 from p2pcrawl.core.buckets.bucket_states import TRANSITIONS, BucketEvent, BucketState, BucketStates, NoTransition
 from simulations.mutants import mutants
 from simulations.mutants.making.edits import edit_of
-from tests.unit.core.buckets.explorer import explore, judge
+from tests.exploring import explore
+from tests.unit.core.buckets.bucket_laws import judge
 from tests.unit.core.buckets.small_cluster import BUCKETS, SmallCluster, at_rest, small_table
 
 FAULTS = ("death", "pause", "view", "loss", "offer")
@@ -70,7 +71,7 @@ def noted(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[tuple[BucketState, Bu
     ids=lambda value: "+".join(value) if isinstance(value, dict) else "",
 )
 def test_nothing_is_lost_and_all_heals_in_whatever_order_it_happens(faults: dict[str, int], states: int) -> None:
-    found = explore(at_rest(**faults))
+    found = explore(at_rest(**faults), judge)
 
     assert len(found.states) > states
     assert [found.way_to(number) for number in found.hopeless()[:1]] == []

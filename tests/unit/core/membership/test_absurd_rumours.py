@@ -57,6 +57,7 @@ def test_no_rumour_about_a_member_that_lives_stands_for_a_minute(kind: int, inca
     assert {node.machine.view_digest for node in nodes} == {nodes[0].machine.view_digest}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_storm_of_absurd_rumours_is_over_when_it_ends(seed: int) -> None:
     world, dice = World(seed), Random(seed)

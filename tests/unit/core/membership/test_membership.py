@@ -36,6 +36,7 @@ def test_members_that_join_through_one_of_them_find_each_other() -> None:
     assert all(len(node.machine.members) == 10 for node in nodes)
 
 
+@pytest.mark.slow
 def test_those_that_join_in_the_same_moment_all_know_each_other_when_they_have_asked_again() -> None:
     world = World(1)
     nodes = [world.spawn(member(n, world.rng), [FIRST] if n > 1 else []) for n in range(1, 101)]
@@ -122,6 +123,7 @@ def test_suspicion_is_refuted_by_a_higher_incarnation() -> None:
     assert nodes[1].happened(EventKind.REFUTED) and not deaths(nodes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stalled", "seed"), [(1, 1), (4, 2), (4, 3)])
 def test_stalls_of_up_to_five_seconds_kill_nobody(stalled: int, seed: int) -> None:
     world = World(seed)
@@ -134,6 +136,7 @@ def test_stalls_of_up_to_five_seconds_kill_nobody(stalled: int, seed: int) -> No
     assert deaths(nodes) == []
 
 
+@pytest.mark.slow
 def test_without_the_allowance_for_own_stalls_somebody_is_declared_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: the tests of stalls would see it if the defence were gone."""
     monkeypatch.setattr(Suspicions, "put_off", lambda *stalled: None)
@@ -146,6 +149,7 @@ def test_without_the_allowance_for_own_stalls_somebody_is_declared_dead(monkeypa
     assert deaths(nodes) != []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_loss_of_thirty_percent_kills_nobody(seed: int) -> None:
     world = World(seed, loss=0.3)

@@ -192,6 +192,7 @@ def test_no_members_own_nothing() -> None:
     assert TwoLevel[str]({}, 4).owners(7, 3) == ()
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_bucket_of_a_key_is_that_of_its_signed_hash(key: str) -> None:
     unsigned = key_hash(key) % (1 << 64)

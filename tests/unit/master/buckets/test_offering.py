@@ -35,6 +35,7 @@ async def apart(town: FakeCluster, one: FakeMaster, two: FakeMaster, three: Fake
     town.views = {one.id: [one.id, three.id], two.id: [two.id], three.id: [one.id, three.id]}
     town.look()
     await eventually(lambda: two.cluster.ownership.owned == BUCKETS and settled((one, three)))
+    two.slaves.has_begun = True
     await submit(two, download_delay=0.01)
     await eventually(lambda: len(two.slaves.in_hand) == len(SEEDS))
     key = key_hash(url.split("/")[2])

@@ -14,6 +14,7 @@ import pytest
 from p2pcrawl.core.bench.candidate import Candidate, host_key
 from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.bench.workbench import LOSSES_SUSPECT
+from p2pcrawl.core.group.session_states import SessionState, SessionTerm
 from p2pcrawl.core.hosts.politeness import Host
 from p2pcrawl.frontier.records.batch import Batch
 from p2pcrawl.master.slaves import slaves as slaves_module
@@ -27,7 +28,13 @@ from tests.unit.master.fake_slaves import Site, Slaves, crawl, master_of, page_o
 
 
 def session_of(number: int, window: int = 4) -> Session:
-    return Session(number, PeerLink(lambda message: None, lambda error: None), window, 0.0, ready=True)
+    return Session(
+        number,
+        PeerLink(lambda message: None, lambda error: None),
+        window,
+        0.0,
+        SessionTerm(0.0, SessionState.AT_WORK, 0.0),
+    )
 
 
 def seat_of(number: int = 1) -> Seat:
@@ -88,7 +95,7 @@ async def test_slave_that_is_silent_before_it_says_hello_is_replaced(tmp_path: P
             (session,) = master.sessions.values()
             session.heard_at -= 1000.0
             watch = asyncio.create_task(master.slaves.watch())
-            await until(lambda: session.lost)
+            await until(lambda: session.gone)
             watch.cancel()
             await asyncio.wait([watch])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
 from pathlib import Path
@@ -21,7 +21,7 @@ from p2pcrawl.master.buckets.taking import Taking
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.messages.peer_messages import PullCopies, Row, Taken
+from p2pcrawl.wire.messages.peer_messages import Claim, PullCopies, Row, Taken
 from p2pcrawl.wire.messages.slave_messages import Page, Task
 from tests.unit.master.fake_slaves import page_of
 from tests.unit.master.masters import FakeCluster, FakeMaster, arrive, eventually, records, settled, submit, town_of
@@ -220,6 +220,29 @@ async def test_who_follows_an_epoch_has_heard_of_it_before_anybody_who_lacks_it(
 
     assert len(heard) > 500
     assert all(followed[0] and followed.count(False) > 1 for followed in heard.values())
+
+
+async def test_no_bucket_changes_hands_before_both_have_written_down_who_is_there(tmp_path: Path) -> None:
+    """Who forgot the others with a crash would call links settled that have too few copies."""
+    async with town_of(tmp_path, "1", "2", "3", answer=answer) as (town, houses):
+        await eventually(lambda: settled(houses))
+        known: defaultdict[type, list[bool]] = defaultdict(list)
+
+        async def begins(town: FakeCluster, source: NodeId, target: NodeId, request: Any) -> None:
+            if isinstance(request, Taken):
+                known[Taken].append(town.houses[source].remembers.issuperset(town.houses))
+
+        async def let_go(town: FakeCluster, source: NodeId, target: NodeId, request: Any) -> None:
+            giver = town.houses[target]
+            if isinstance(request, Claim) and giver.cluster.ownership.promised(source, buckets_of(request.buckets)):
+                known[Claim].append(giver.remembers.issuperset(town.houses))
+
+        town.before, town.after = begins, let_go
+        new = await arrive(town, "4", answer)
+        await eventually(lambda: settled([*houses, new]))
+
+    assert known.keys() == {Taken, Claim}
+    assert all(known[Taken]) and all(known[Claim])
 
 
 async def test_all_know_the_epoch_that_is_served_though_some_heard_of_the_one_before(tmp_path: Path) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from p2pcrawl.core.buckets.standings import Standing, whole_at
 from p2pcrawl.frontier.copies.copy_store import CopyStore
 from p2pcrawl.master.copies.holdings import Holdings
 from p2pcrawl.model.errors import DiskFullError, LinkError, StorageError
@@ -31,6 +35,52 @@ async def test_who_cannot_store_copies_says_so_to_its_master(tmp_path: Path, mon
 
     await until(lambda: [str(error) for error in told] == ["no room"])
     await holdings.close()
+
+
+async def test_nothing_is_called_stored_behind_what_could_not_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holdings = Holdings(tmp_path, lambda error: None)
+    await holdings.open()
+    standings = {7: whole_at(3)}
+
+    def full(*_: Any) -> None:
+        raise DiskFullError("no room")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(CopyStore, "set_standings", full)
+        with pytest.raises(DiskFullError):
+            await holdings.note(standings)
+
+    # There is room again; but what is known of the bucket in memory is not on the disk.
+    with pytest.raises(DiskFullError):
+        await holdings.note(standings)
+    await holdings.close()
+
+
+async def test_standing_is_on_the_disk_though_nobody_waits_for_it_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory has it for stored from the call on: it would not be written again."""
+    holdings, real, goes_on = Holdings(tmp_path, pytest.fail), CopyStore.set_standings, threading.Event()
+    await holdings.open()
+
+    def slow(store: CopyStore, standings: Mapping[int, Standing]) -> None:
+        goes_on.wait(10.0)
+        real(store, standings)
+
+    monkeypatch.setattr(CopyStore, "set_standings", slow)
+    first, second = (asyncio.ensure_future(holdings.note({bucket: whole_at(3)})) for bucket in (1, 2))
+    await asyncio.sleep(0)
+    second.cancel()
+    goes_on.set()
+    await first
+    await holdings.close()
+
+    again = Holdings(tmp_path, pytest.fail)
+    await again.open()
+    assert again.standings.keys() == {1, 2}
+    await again.close()
 
 
 async def test_holder_takes_marks_of_the_copies_that_it_has(tmp_path: Path) -> None:

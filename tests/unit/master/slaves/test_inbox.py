@@ -9,6 +9,7 @@ import pytest
 
 from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.bench.seat import Seat
+from p2pcrawl.core.group.session_states import SessionState, SessionTerm
 from p2pcrawl.core.hosts.politeness import Host
 from p2pcrawl.core.journal import Journal
 from p2pcrawl.frontier.records.batch import Batch
@@ -80,7 +81,7 @@ def reports_of(*sessions: Session) -> tuple[Reports, FakeIntake]:
 
 
 def session_of(number: int, *reports: Report) -> Session:
-    return Session(number, Said(), 8, 0.0, ready=True, inbox=deque(reports))
+    return Session(number, Said(), 8, 0.0, SessionTerm(0.0, SessionState.AT_WORK, 0.0), inbox=deque(reports))
 
 
 def acked(session: Session) -> list[int]:

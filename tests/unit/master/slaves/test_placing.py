@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from p2pcrawl.core.group.session_states import SessionState, SessionTerm
 from p2pcrawl.core.group.throughput import WINDOW_S
 from p2pcrawl.core.ring.rendezvous import key_hash
 from p2pcrawl.frontier.records.batch import Batch
@@ -22,7 +23,13 @@ from tests.unit.master.fake_slaves import Site, Slaves, master_of, spec_of
 
 
 def session_of(number: int, window: int = 3) -> Session:
-    return Session(number, PeerLink(lambda message: None, lambda error: None), window, 0.0, ready=True)
+    return Session(
+        number,
+        PeerLink(lambda message: None, lambda error: None),
+        window,
+        0.0,
+        SessionTerm(0.0, SessionState.AT_WORK, 0.0),
+    )
 
 
 class Group:

@@ -13,6 +13,7 @@ import pytest
 
 from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.bench.seat import Seat
+from p2pcrawl.core.group.session_states import SessionState
 from p2pcrawl.core.hosts.politeness import Host
 from p2pcrawl.core.journal import Journal
 from p2pcrawl.master.slaves import slaves as slaves_module
@@ -112,17 +113,17 @@ async def test_each_beat_is_answered_and_its_session_goes_on() -> None:
     slaves = slaves_of()
     async with here(slaves) as slave:
         slave.say(Hello(PROTOCOL, 1))
-        await until(lambda: only(slaves).ready)
+        await until(lambda: only(slaves).greeted)
         session = only(slaves)
-        session.renewed_at -= 1.0
-        before = session.renewed_at
+        session.term.renewed_at -= 1.0
+        before = session.term.renewed_at
 
         slave.say(Beat(0, session.id, 1))
         answer = await slave.told(Renewed)
 
     assert slave.welcomes[0].fence_s == TIMINGS.fence_s
     assert answer == Renewed(session.id, 1)
-    assert session.renewed_at > before
+    assert session.term.renewed_at > before
 
 
 async def test_on_a_single_machine_sessions_are_not_renewed_and_not_void() -> None:
@@ -142,11 +143,11 @@ async def test_session_counts_from_its_hello_not_from_its_welcome() -> None:
     slaves = slaves_of()
     async with here(slaves) as slave:
         await slave.told(Welcome)
-        only(slaves).renewed_at = time.monotonic() - 2 * TIMINGS.void_s
+        only(slaves).term.renewed_at = time.monotonic() - 2 * TIMINGS.void_s
         waiting = slaves.overdue(time.monotonic())
 
         slave.say(Hello(PROTOCOL, 1))
-        await until(lambda: only(slaves).ready)
+        await until(lambda: only(slaves).greeted)
         begun = slaves.overdue(time.monotonic())
 
     assert waiting == [], "a slave that is still starting has no session to lose"
@@ -157,9 +158,9 @@ async def test_beat_that_comes_too_late_is_not_answered() -> None:
     slaves = slaves_of()
     async with here(slaves) as slave:
         slave.say(Hello(PROTOCOL, 1))
-        await until(lambda: only(slaves).ready)
+        await until(lambda: only(slaves).greeted)
         session = only(slaves)
-        session.renewed_at -= TIMINGS.void_s + 0.1
+        session.term.renewed_at -= TIMINGS.void_s + 0.1
 
         slave.say(Beat(5, session.id, 1))
         await until(lambda: session.rss_bytes == 5)
@@ -174,9 +175,9 @@ async def test_void_session_gives_back_its_leases_and_hears_nothing_until_hello_
     slaves = slaves_of()
     async with here(slaves) as slave:
         slave.say(Hello(PROTOCOL, 1))
-        await until(lambda: only(slaves).ready)
+        await until(lambda: only(slaves).greeted)
         session = only(slaves)
-        session.renewed_at -= TIMINGS.void_s + 0.1
+        session.term.renewed_at -= TIMINGS.void_s + 0.1
         watch = asyncio.create_task(slaves.watch())
         await until(lambda: bool(slaves.gone))
         watch.cancel()
@@ -185,7 +186,7 @@ async def test_void_session_gives_back_its_leases_and_hears_nothing_until_hello_
 
         slave.say(Report(1, [Page(1, 1, 1)]), Hello(PROTOCOL, 1))
         await slave.told(Welcome, 2)
-        await until(lambda: only(slaves).ready)
+        await until(lambda: only(slaves).greeted)
         again = only(slaves)
 
     assert over == (0, False)
@@ -203,10 +204,10 @@ async def test_void_session_counts_as_a_loss_only_if_its_link_ends_in_place_of_a
     slaves = slaves_of()
     async with here(slaves) as slave:
         slave.say(Hello(PROTOCOL, 1))
-        await until(lambda: only(slaves).ready)
+        await until(lambda: only(slaves).greeted)
         session, held = only(slaves), lease()
         session.leases[1] = held
-        session.renewed_at -= TIMINGS.void_s + 1.0
+        session.term.renewed_at -= TIMINGS.void_s + 1.0
         watching = asyncio.create_task(slaves.watch())
         await until(lambda: bool(slaves.gone))
         watching.cancel()
@@ -229,7 +230,7 @@ async def test_beats_of_a_slave_whose_loop_stands_still_renew_its_session_and_do
     slaves = slaves_of()
     async with here(slaves) as slave:
         slave.say(Hello(PROTOCOL, 1))
-        await until(lambda: only(slaves).ready)
+        await until(lambda: only(slaves).greeted)
         session = only(slaves)
         silence_s = Settings().slave_silence
 
@@ -248,7 +249,7 @@ async def test_slave_that_says_hello_anew_ends_its_session_and_is_not_blamed() -
     slaves = slaves_of()
     async with here(slaves) as slave:
         slave.say(Hello(PROTOCOL, 1))
-        await until(lambda: only(slaves).ready)
+        await until(lambda: only(slaves).greeted)
         session = only(slaves)
 
         slave.say(Report(1, [Page(1, 1, 1)]), Hello(PROTOCOL, 1))
@@ -265,12 +266,12 @@ async def test_master_that_stood_still_hears_what_has_arrived_before_it_judges(m
     slaves = slaves_of()
     async with here(slaves) as slave:
         slave.say(Hello(PROTOCOL, 1))
-        await until(lambda: only(slaves).ready)
+        await until(lambda: only(slaves).greeted)
         session = only(slaves)
         watch = asyncio.create_task(slaves.watch())
         await asyncio.sleep(0)
         slave.say(Report(1, [Page(1, 1, 1)]), Hello(PROTOCOL, 1))
-        session.renewed_at -= TIMINGS.void_s + 0.1
+        session.term.renewed_at -= TIMINGS.void_s + 0.1
 
         stand_still(0.1)
         await until(lambda: bool(slaves.gone))
@@ -307,7 +308,7 @@ async def test_remote_slave_whose_link_ends_keeps_its_leases_while_it_may_be_at_
             await asyncio.sleep(0.01)
 
     assert at_once == ([session] if bye else [])
-    assert time.monotonic() - session.renewed_at >= (0.0 if bye else 0.2)
+    assert time.monotonic() - session.term.renewed_at >= (0.0 if bye else 0.2)
     assert session.blamed is not bye
 
 
@@ -315,7 +316,7 @@ async def test_remote_slave_that_was_ended_as_it_hung_gives_back_its_leases_at_o
     slaves = slaves_of()
     async with here(slaves) as slave:
         slave.say(Hello(PROTOCOL, 4712))
-        await until(lambda: only(slaves).ready)
+        await until(lambda: only(slaves).greeted)
         session = only(slaves)
         session.remote = True
         session.leases[1] = lease()
@@ -333,7 +334,7 @@ async def test_slave_that_leaves_is_given_nothing_more() -> None:
     slaves = slaves_of()
     async with here(slaves) as slave:
         slave.say(Hello(PROTOCOL, 1), Leaving())
-        await until(lambda: only(slaves).stopping)
+        await until(lambda: only(slaves).term.state is SessionState.LEAVING)
         room = only(slaves).room
         slaves.stop()
         slave.say(Bye())
@@ -412,7 +413,7 @@ async def test_only_what_concerns_a_job_or_this_machine_is_taken_to_heart_when_a
     slaves = Slaves(Settings(), 1, unused, lambda: None, angry.append, fenced=True, journal=Journal(float))
     async with here(slaves) as slave:
         slave.say(Hello(PROTOCOL, 1))
-        await until(lambda: only(slaves).ready)
+        await until(lambda: only(slaves).greeted)
         only(slaves).remote = remote
 
         slave.say(Bye("no", job=job))

@@ -1,14 +1,42 @@
-"""Goes through all that can happen to a small cluster, breadth first: every order of messages, steps and few faults."""
+"""Goes through all that can happen to something small, breadth first: every order of messages, steps and few faults."""
 
 from __future__ import annotations
 
 import pickle
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 
-from p2pcrawl.core.buckets.bucket_states import BucketState
-from tests.unit.core.buckets.small_cluster import BUCKETS, Action, Place, SmallCluster
+Action = tuple[Any, ...]
+
+
+class Explorable(Protocol):
+    """Something small, whole in memory, that can be put away and taken up again."""
+
+    @property
+    def healed(self) -> bool:
+        """Tells whether all is as it should be."""
+        ...
+
+    def packed(self) -> bytes:
+        """Returns it as a pickle that is the same for all that are alike."""
+        ...
+
+    def steps(self) -> Iterable[Action]:
+        """Returns all that may happen next without a fault."""
+        ...
+
+    def mishaps(self) -> Iterable[Action]:
+        """Returns the faults that may happen next."""
+        ...
+
+    def do(self, action: Action) -> None:
+        """Lets one of these happen."""
+        ...
+
+
+Small = TypeVar("Small", bound=Explorable)
 
 
 class Broken(AssertionError):
@@ -46,13 +74,15 @@ class Explored:
         return [number for number in range(len(self.states)) if number not in saved]
 
 
-def explore(first: SmallCluster) -> Explored:
-    """Explores all states. Raises Broken at the first step that breaks a law."""
+def explore(first: Small, judge: Callable[[Small, Small], None]) -> Explored:
+    """Explores all states. ``judge`` holds each step, from one state to the next, against the laws; raises Broken at
+    the first that it refuses.
+    """
     found = Explored()
     numbers: dict[bytes, int] = {}
     depths: list[int] = []
 
-    def reach(cluster: SmallCluster, came: tuple[int, Action], depth: int) -> int:
+    def reach(cluster: Small, came: tuple[int, Action], depth: int) -> int:
         packed = cluster.packed()
         number = numbers.setdefault(packed, len(numbers))
         if number == len(found.states):
@@ -63,11 +93,11 @@ def explore(first: SmallCluster) -> Explored:
 
     reach(first, (0, ()), 0)
     for number, packed in _growing(found.states):
-        here: SmallCluster = pickle.loads(packed)
+        here: Small = pickle.loads(packed)
         if here.healed:
             found.healed.add(number)
         for action, fault in [*((step, False) for step in here.steps()), *((fault, True) for fault in here.mishaps())]:
-            after: SmallCluster = pickle.loads(packed)
+            after: Small = pickle.loads(packed)
             try:
                 after.do(action)
                 judge(here, after)
@@ -86,32 +116,3 @@ def _growing(states: list[bytes]) -> Iterator[tuple[int, bytes]]:
     while number < len(states):
         yield number, states[number]
         number += 1
-
-
-def judge(before: SmallCluster, after: SmallCluster) -> None:
-    """Holds a step against the laws."""
-    for was, now in zip(before.places, after.places, strict=True):
-        for bucket in BUCKETS:
-            assert not was.has(bucket) & ~now.has(bucket), f"{now.me} has lost a fact of bucket {bucket}"
-        if was.up and now.up:
-            assert not _sunk(was.o.counters, now.o.counters), f"an epoch of {now.me} has fallen"
-    awake = [place for place in after.places if place.acts]
-    for bucket in BUCKETS:
-        serving = [place for place in awake if place.o.states.serves(bucket)]
-        assert len({place.view for place in serving}) == len(serving), f"two serve bucket {bucket} under one view"
-        for place in serving:
-            assert place.o.owner(bucket) is None, f"{place.me} serves bucket {bucket}, which is another's"
-            was = before.place(place.me)
-            if was.acts and was.o.states[bucket] is BucketState.BEGINNING:
-                deaf = _deaf(place, awake, bucket)
-                assert not deaf, f"{place.me} serves bucket {bucket} under an epoch that {deaf} have not heard of"
-
-
-def _deaf(owner: Place, awake: Collection[Place], bucket: int) -> list[str]:
-    """Returns who, in the owner's view, knows of no epoch of a bucket that is as late as the owner's."""
-    others = (each for each in awake if each.view == owner.view)
-    return [each.me for each in others if each.o.counters[bucket] < owner.o.counters[bucket]]
-
-
-def _sunk(was: Collection[int], now: Collection[int]) -> bool:
-    return any(one > other for one, other in zip(was, now, strict=True))
