@@ -19,6 +19,7 @@ MEASURES = {
     "frontier_memory": "5 million queued URLs: memory and rate",
     "due": "1 and 10 million known pages: the cost of finding what is due, per second",
     "freshness": "adaptive periods beside fixed ones, in virtual time: fetches for each new article",
+    "newcomers": "new pages of quiet and of lively hosts, in virtual time: visits in their first week",
     "speed": "pages/s and CPU beside Scrapy and a bare loop",
     "partition": "ten masters in network namespaces, cut in halves and healed (needs root)",
     "cluster": "one job over 5 masters: every page once, each by its owner; pages/s beside 1 master",
@@ -47,7 +48,7 @@ OF_PEERS = {"cluster", "one_site", "joins", "detection", "idle", "stalls", "loss
 """Those that benchmarks.masters.cluster measures."""
 OF_MASTERS = {"partition", "rehoming", "hostile_bytes", "heirs", "start_page", "onlooker", "false_deaths"}
 """Those that have a module of their own in benchmarks.masters."""
-OF_REVISITS = {"due", "freshness"}
+OF_REVISITS = {"due", "freshness", "newcomers"}
 """Those of pages that are visited again."""
 OF_PAGE = {"looked_at"}
 """Those that look at the dashboard in a browser."""

@@ -6,17 +6,21 @@ has to reach the copies. Whoever takes over finds the page due, and begins the s
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from time import monotonic
 
 from p2pcrawl.core.revisits.budget import LONGEST_S
-from p2pcrawl.frontier.records.due_visits import DueVisit, Lateness
+from p2pcrawl.frontier.records.due_visits import DueVisit, Lateness, WaitingPage
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.revisits.board_periods import due_by
 from p2pcrawl.master.revisits.visit_ends import VisitEnds
+from p2pcrawl.spiders.boards.board import Revisit
 
 log = logging.getLogger(__name__)
 
@@ -29,11 +33,23 @@ CLOCK_S = 60.0
 """How often it is looked for pages that are due later than any can be."""
 
 
+@dataclass(eq=False, slots=True)
+class _Hastening:
+    """Pages of a board that are to be due sooner, and how many are by now."""
+
+    job: Job
+    callback: str
+    due_of: Callable[[WaitingPage], int]
+    count: asyncio.Future[int]
+    after: int = 0
+    sooner: int = 0
+
+
 class Turns:
     """``clock`` tells the time of day."""
 
     def __init__(self, company: Company, ends: VisitEnds, clock: Callable[[], float] = time.time) -> None:
-        ground = company.ground
+        self._ground = ground = company.ground
         self._company = company
         self._ends = ends
         self._clock = clock
@@ -42,14 +58,31 @@ class Turns:
         self._bench = ground.workbench
         self._next_at = 0.0
         self._clock_at = 0.0
+        self._hastenings: list[_Hastening] = []
 
     @property
     def waiting(self) -> bool:
         """Tells whether it is time to look again."""
+        if self._hastenings:
+            return True
         return monotonic() >= self._next_at and any(_is_visited(job) for job in self._lifecycle.active)
+
+    def hasten(self, job: Job, callback: str, revisit: Revisit) -> asyncio.Future[int]:
+        """Makes due, durably, what is due later than by the periods of its board as they are now; returns how many
+        pages. What is late by them comes spread over a period. ``callback``: of its pages.
+        """
+        count: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        due_of = due_by(job, revisit, int(self._clock()))
+        if due_of is None:
+            count.set_result(0)
+        else:
+            self._hastenings.append(_Hastening(job, callback, due_of, count))
+            self._ground.wake.set()
+        return count
 
     async def run(self, *, draining: bool = False) -> None:
         """Begins the next visits that are due, of each job that runs; but while it drains."""
+        await self._hasten_some()
         now = monotonic()
         if now < self._next_at:
             return
@@ -70,6 +103,18 @@ class Turns:
             return Lateness(self._ends.budget(job).open, 0)
         late = await self._recorder.run(Store.lateness, job.id, int(self._clock()), int(LONGEST_S))
         return late._replace(overdue=late.overdue + self._ends.budget(job).open)
+
+    async def _hasten_some(self) -> None:
+        """Takes the next step of each; the rest has its turn later."""
+        for each in list(self._hastenings):
+            asked = each.job.id, each.callback, each.after, int(self._clock()), each.due_of
+            step = await self._recorder.run(Store.hasten_some, *asked)
+            each.job.counts.update(step.changes)
+            each.sooner, each.after = each.sooner + step.sooner, step.after
+            if not step.after:
+                self._hastenings.remove(each)
+                if not each.count.done():
+                    each.count.set_result(each.sooner)
 
     async def _begin(self, job: Job, now: float) -> None:
         wall = int(self._clock())

@@ -16,11 +16,12 @@ from heapq import heappop, heappush
 from math import ceil, sqrt
 from typing import NamedTuple
 
-from p2pcrawl.core.revisits.periods import Came, Periods
+from p2pcrawl.core.revisits.periods import Periods
 from p2pcrawl.model.crawl.settings import Settings
-from p2pcrawl.model.page_past import ADAPTIVE, PagePast
+from p2pcrawl.model.page_past import ADAPTIVE
 
 from ..world.pins import EPOCH_S
+from .asking import Asking
 from .site import DAY_S, FrontPage, LivingWeb
 
 
@@ -77,7 +78,7 @@ def crawled(name: str, web: LivingWeb, rule: int = ADAPTIVE, least_s: int = 0) -
     """Visits all front pages by a rule, each when it is due. ``least_s``: of an adaptive one, if not the usual."""
     usual = Settings()
     periods = Periods(rule, 0, least_s or int(usual.revisit_min), int(usual.revisit_max), 0)
-    pasts, visits = {url: PagePast() for url in web.fronts}, dict.fromkeys(web.fronts, 0)
+    asking = Asking(periods)
     end_s = web.plan.days * DAY_S
     # Where the period is one for all, visits of pages are at other times each; else all first delays would be alike.
     first_s = float(max(rule, least_s, 1))
@@ -85,17 +86,15 @@ def crawled(name: str, web: LivingWeb, rule: int = ADAPTIVE, least_s: int = 0) -
     seen_s, fetches, delays_s = dict.fromkeys(web.fronts, -1.0), 0, list[float]()
     while queue and queue[0][0] < end_s:
         at_s, url = heappop(queue)
-        front, came = web.fronts[url], Came.UNCHANGED
+        front = web.fronts[url]
         fetches += 1
         if at_s >= front.closes_s:
             continue
         appeared_s = front.appeared_s
         new = appeared_s[bisect_right(appeared_s, seen_s[url]) : bisect_right(appeared_s, at_s)]
         delays_s += [at_s - each for each in new]
-        came = Came.CHANGED if new or not visits[url] else Came.UNCHANGED
         seen_s[url] = at_s
-        pasts[url], due = periods.after("index", pasts[url], came, visits[url], int(EPOCH_S + at_s))
-        visits[url] += 1
+        due = asking.due(url, int(EPOCH_S + at_s), changed=bool(new))
         heappush(queue, (max(due - EPOCH_S, at_s + 1.0), url))
     delays_s.sort()
     late_s = delays_s[min(len(delays_s) - 1, ceil(0.95 * len(delays_s)))]

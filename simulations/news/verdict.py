@@ -11,18 +11,19 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from math import ceil, nan
 
-from p2pcrawl.core.revisits.periods import Came, Periods
+from p2pcrawl.core.revisits.periods import Periods
 from p2pcrawl.model.crawl.settings import Settings
-from p2pcrawl.model.page_past import PagePast
 
 from ..world.pins import EPOCH_S
 from ..world.web import Visit
+from .asking import Asking
 from .month import Month
 from .site import DAY_S, HOUR_S, Article, FrontPage
 
 ON_TIME_S, ON_TIME_PART = 60.0, 0.1
 """A visit is on time, for the product, that is over within a minute, or a tenth of its period, after it was due."""
 IN_TIME_MIN = 0.99
+_THERE = (200, 304)
 REPORTED_S = 10.0
 """By the masters' clocks: what was fetched no longer ago than this may die with a master, and is fetched again."""
 
@@ -112,8 +113,9 @@ def judged(month: Month) -> Verdict:
         if visit.answered and not visit.is_robots:
             by_url[visit.url].append(visit)
     items = {item["url"]: item for item in month.items}
+    periods = _periods(month, by_url)
     for front in web.fronts.values():
-        _judge_front(verdict, month, front, by_url, items)
+        _judge_front(verdict, month, front, by_url, periods[front.url], items)
     for article in web.articles.values():
         _judge_refetches(verdict, month, article, by_url[article.url], by_url[article.page], items)
     verdict.busiest = max((_busiest(by_url, host) for host in web.hosts), default=0)
@@ -129,11 +131,11 @@ def _judge_front(
     month: Month,
     front: FrontPage,
     by_url: dict[str, list[Visit]],
+    periods: list[float],
     items: dict[str, dict[str, object]],
 ) -> None:
     visits = by_url[front.url]
-    there = [visit for visit in visits if visit.status in (200, 304)]
-    periods = _periods(month, front, there)
+    there = [visit for visit in visits if visit.status in _THERE]
     began_s = [visit.began_s for visit in there]
     verdict.front_fetches += len(visits)
     verdict.unchanged_304 += sum(visit.status == 304 for visit in there)
@@ -165,18 +167,18 @@ def _shows(front: FrontPage, now_s: float) -> list[tuple[str, int]]:
     return [(article.url, article.version(now_s)) for article in front.listed(now_s)]
 
 
-def _periods(month: Month, front: FrontPage, visits: list[Visit]) -> list[float]:
-    """Returns the period that the rule gives the page after each visit."""
-    rules, past = Periods.of(Settings().updated({"REVISIT_INDEX": month.plan.period})), PagePast()
-    found: list[float] = []
-    before: list[tuple[str, int]] | None = None
-    for number, visit in enumerate(visits):
-        shows = _shows(front, visit.began_s)
-        came = Came.UNCHANGED if shows == before else Came.CHANGED
+def _periods(month: Month, by_url: dict[str, list[Visit]]) -> dict[str, list[float]]:
+    """Returns the periods that the rule gives each front page after its visits, in their order."""
+    asking = Asking(Periods.of(Settings().updated({"REVISIT_INDEX": month.plan.period})))
+    found: dict[str, list[float]] = {url: [] for url in month.web.fronts}
+    before: dict[str, list[tuple[str, int]]] = {}
+    there = (visit for url in month.web.fronts for visit in by_url[url] if visit.status in _THERE)
+    for visit in sorted(there, key=lambda visit: visit.ended_s):
+        shows = _shows(month.web.fronts[visit.url], visit.began_s)
         now = int(EPOCH_S + visit.ended_s)
-        past, due = rules.after("index", past, came, number, now)
-        found.append(float(due - now))
-        before = shows
+        due = asking.due(visit.url, now, changed=shows != before.get(visit.url))
+        found[visit.url].append(float(due - now))
+        before[visit.url] = shows
     return found
 
 

@@ -23,6 +23,7 @@ KEPT = Path(__file__).parents[2] / "docs" / "freshness.json"
 SMALL = SitePlan(sites=1, days=1.0)
 
 
+@pytest.mark.slow
 def test_news_are_read_through_deaths_and_nothing_is_lost_or_fetched_for_nothing() -> None:
     month = lived(MonthPlan(web=SitePlan(sites=1, days=1.5, closing=0.3), kills=100, slow=300))
 

@@ -13,7 +13,7 @@ from p2pcrawl.frontier.database.schema import Transaction
 from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.database.tables import DROPPED_INDEX, FAILED_INDEX, RECORD_INDEX
 from p2pcrawl.frontier.records import tallies
-from p2pcrawl.frontier.records.columns import PARENT, PLACE, TOLD, named, place_of, travelling_row
+from p2pcrawl.frontier.records.columns import PARENT, PLACE, TOLD, found_row, named, place_of, travelling_row
 from p2pcrawl.frontier.records.item_table import ItemTable
 from p2pcrawl.frontier.texts.imprint_table import ImprintTable
 from p2pcrawl.model.crawl.record import Order, Phase
@@ -74,6 +74,15 @@ class Buckets:
             if size >= bytes_max:
                 break
         return found, after
+
+    def links_after(self, after: int, until: int, limit: int) -> tuple[list[Row], int]:
+        """Returns the next records by their numbers, as ``Store.links_after``."""
+        rows = named(self._db).execute(
+            f"SELECT {TOLD} FROM record AS r {PARENT} WHERE r.id > ? AND r.id <= ? ORDER BY r.id LIMIT ?",
+            (after, until, limit),
+        )
+        found = [(columns["id"], found_row(columns)) for columns in rows]
+        return [row for _, row in found], found[-1][0] if found else until
 
     def sizes(self, buckets: Collection[int]) -> Counter[int]:
         """Counts the records in each of these buckets that has any."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -26,6 +26,9 @@ from p2pcrawl.model.crawl.record import VISIT_MAX, Order, Phase
 
 BEHIND_ROWS = 50_000
 """So many visits that were put off are counted at most: whoever is as far behind as that need not know it to one."""
+
+HASTEN_ROWS = 20_000
+"""Records that are looked at in one transaction."""
 
 
 class DueVisit(NamedTuple):
@@ -105,7 +108,9 @@ def begin(
 
 
 def hasten(db: sqlite3.Connection, links: Sequence[NewLink], now: int) -> None:
-    """Makes pages due at once that are to be visited again, and were changed since their last visit, as it is said."""
+    """Makes pages due at once that are to be visited again, and were changed since their last visit, as it is said. A
+    change that lies in the future is none: it would make them due each time that it is said.
+    """
     if not links:
         return
     keys = {(*halves(new.link.fingerprint), new.job): new.changed for new in links}
@@ -115,8 +120,60 @@ def hasten(db: sqlite3.Connection, links: Sequence[NewLink], now: int) -> None:
         "WITH c (id, changed) AS (",
         [(number, keys[key]) for key, number in numbers.items()],
         f") UPDATE record SET turn = {now}, due = {now} FROM c WHERE record.id = c.id AND record.turn > {now}"
-        " AND record.ended < c.changed",
+        f" AND record.ended < c.changed AND c.changed <= {now}",
     )
+
+
+class WaitingPage(NamedTuple):
+    """A page that is not queued, and may be visited again."""
+
+    kind: str
+    url: str
+    reason: str
+    page_type: str
+    visit: int
+    due: int
+    """0: never."""
+    ended: int
+    past: bytes
+    key: int
+    """A number of its own, of 64 bits, signed."""
+
+
+class Hastened(NamedTuple):
+    """The consequences of a step: in the job's counters, and where the next one begins; 0: that was all."""
+
+    changes: Counter[str]
+    sooner: int
+    after: int
+
+
+def hasten_some(
+    db: sqlite3.Connection, job: int, callback: str, after: int, now: int, due_of: Callable[[WaitingPage], int]
+) -> Hastened:
+    """Makes those pages with a callback, among the next records after a number, due when ``due_of`` says; 0: as they
+    are. Those that were dropped, or whose turn has come, stay as they are.
+    """
+    last = db.execute("SELECT coalesce(max(id), 0) FROM record").fetchone()[0]
+    until = min(after + HASTEN_ROWS, last)
+    change = Counter[str]()
+    with Transaction(db):
+        rows = db.execute(
+            "SELECT id, turn, kind, url, reason, page_type, visit, due, ended, coalesce(past, x''),"
+            " hi FROM record WHERE id > ?"
+            " AND id <= ? AND job = ? AND callback = ? AND phase != ? AND (turn > ? OR turn = 0 AND phase != ?)",
+            (after, until, job, callback, int(Phase.QUEUED), now, int(Phase.DROPPED)),
+        ).fetchall()
+        sooner = [(record, turn, due) for record, turn, *page in rows if (due := due_of(WaitingPage._make(page)))]
+        run_many(
+            db,
+            "WITH s (id, due) AS (",
+            [(record, due) for record, _, due in sooner],
+            ") UPDATE record SET due = s.due, turn = s.due FROM s WHERE record.id = s.id",
+        )
+        change["again"] += sum(not turn for _, turn, _ in sooner)
+        tallies.write(db, {job: change})
+    return Hastened(change, len(sooner), 0 if until >= last else until)
 
 
 def bring_back(db: sqlite3.Connection, job: int, latest: int) -> int:

@@ -10,7 +10,8 @@ from dataclasses import replace
 from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.journal import Journal
 from p2pcrawl.core.revisits.budget import HostBudget
-from p2pcrawl.core.revisits.periods import NEVER, Came, Periods, as_seconds
+from p2pcrawl.core.revisits.likes import Likes
+from p2pcrawl.core.revisits.periods import NEVER, Came, Periods, as_seconds, seen_changes
 from p2pcrawl.frontier.records.batch import Ending
 from p2pcrawl.frontier.records.retried import NEVER_AGAIN, FailedAgain
 from p2pcrawl.master.boards.job_boards import boards_of
@@ -22,10 +23,11 @@ from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.crawl.request import Kind
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.outcome import Drop, Failure, NoPage
-from p2pcrawl.model.page_past import PagePast
+from p2pcrawl.model.page_past import ADAPTIVE, PagePast
 from p2pcrawl.model.page_type import PageType, type_told
 from p2pcrawl.model.reason_choice import pages_named
 from p2pcrawl.model.texts.imprint_url import IMPRINT_URL
+from p2pcrawl.spiders.page_types.url_shape import pattern_of
 from p2pcrawl.wire.messages.past_form import packed_past, past_in
 from p2pcrawl.wire.messages.slave_messages import Outcome, Task
 
@@ -47,6 +49,7 @@ class VisitEnds:
         self._clock = clock
         self._periods: dict[int, tuple[int, Periods]] = {}
         self._budgets: dict[int, tuple[int, HostBudget]] = {}
+        self._likes = Likes()
 
     def periods(self, job: Job) -> Periods:
         """Returns the rules of a job, as they are in force."""
@@ -83,9 +86,9 @@ class VisitEnds:
                 self.budget(job).again(candidate.host)
             return ending
         came = _came_of(ending.phase, ending.reason)
-        past, due = _with_kind_shown(past_in(ending.past), ending.page_type), 0
+        past, due = with_kind_shown(past_in(ending.past), ending.page_type), 0
         if not candidate.asks_nobody and _recurs(candidate.link, ending.reason):
-            past, due = self.periods(job).after(candidate.link.kind, past, came, candidate.visit, now)
+            past, due = self._after(job, candidate, past, came, now)
             due = due or failed_due(job.settings, ending, candidate.visit, now)
         if due:
             tally["again"] += 1
@@ -97,6 +100,16 @@ class VisitEnds:
         brought = ending.items is not None or ending.staged
         keeps = candidate.visit > 0 and not brought and (came is not Came.CHANGED and ending.reason != NoPage.REDIRECT)
         return ending._replace(due=due, past=packed_past(past) if due else b"", keeps=keeps)
+
+    def _after(self, job: Job, candidate: Candidate, past: PagePast, came: Came, now: int) -> tuple[PagePast, int]:
+        periods, link = self.periods(job), candidate.link
+        if periods.rule(link.kind, past) != ADAPTIVE:
+            return periods.after(link.kind, past, came, candidate.visit, now)
+        pattern = pattern_of(link.url)
+        likely = self._likes.rate(candidate.host, pattern, periods.busiest)
+        past, due = periods.after(link.kind, past, came, candidate.visit, now, likely)
+        self._likes.learn(candidate.host, pattern, link.fingerprint, seen_changes(past), past.seconds)
+        return past, due
 
     def _count(self, job: Job, candidate: Candidate, came: Came, period: int, now: int, tally: dict[str, int]) -> None:
         self.budget(job).over(candidate.host)
@@ -134,7 +147,7 @@ def _is_retried(settings: Settings, reason: str, status: int, visit: int) -> boo
     return not named or any(pages_named(each).covers(reason, status) for each in named)
 
 
-def _with_kind_shown(past: PagePast, page_type: str) -> PagePast:
+def with_kind_shown(past: PagePast, page_type: str) -> PagePast:
     """Notes which kind a page showed to be, if anybody looked; a link may have been guessed wrong."""
     shown = _KINDS.get(type_told(page_type))
     return past if shown is None else replace(past, kind=shown)
@@ -147,7 +160,7 @@ def due_after(job: Job, task: Task, outcome: Outcome, now: float) -> tuple[bytes
     brings = outcome.phase == Phase.DONE and outcome.reason not in (NoPage.UNCHANGED, NoPage.GONE)
     if task.visit and not brings:
         return None
-    past = _with_kind_shown(past_in(outcome.past or task.past), outcome.page_type)
+    past = with_kind_shown(past_in(outcome.past or task.past), outcome.page_type)
     if outcome.phase == Phase.QUEUED or not _recurs(task.link, outcome.reason):
         return packed_past(past), 0
     came = _came_of(Phase(outcome.phase), outcome.reason)
@@ -157,9 +170,12 @@ def due_after(job: Job, task: Task, outcome: Outcome, now: float) -> tuple[bytes
 
 
 def _recurs(link: Link, reason: str) -> bool:
-    """Tells whether a page can be visited again at all."""
-    own = link.url.startswith((START_URL, IMPRINT_URL))
-    return link.callback != FILE_CALLBACK and not own and reason not in _NEVER
+    return link.callback != FILE_CALLBACK and is_visited_again(link.url, reason)
+
+
+def is_visited_again(url: str, reason: str) -> bool:
+    """Tells whether a page that ended so can be visited again at all."""
+    return not url.startswith((START_URL, IMPRINT_URL)) and reason not in _NEVER
 
 
 def _came_of(phase: Phase, reason: str) -> Came:

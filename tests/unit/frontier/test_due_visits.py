@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from p2pcrawl.core.bench.candidate import Candidate
+from p2pcrawl.frontier.records import due_visits
 from p2pcrawl.frontier.records.batch import Committed
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.copies.row_forms import copy_of_candidate, copy_of_ending, row_of_copy
@@ -241,14 +242,38 @@ def test_row_of_a_peer_that_knows_no_revisits_is_of_the_visit_that_it_names(stor
     assert items_of(store) == [(PAGES[0], 2, [b"{}"])]
 
 
-def test_page_that_was_changed_since_its_visit_is_due_at_once_and_no_other(store: Store) -> None:
+def test_page_that_was_changed_since_its_visit_is_due_at_once_and_no_other(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     known, now = candidates(store), int(time.time())
     for url in PAGES[:3]:
         ended(store, known[url], now + 100_000)
-    changes = {PAGES[0]: now + 50, PAGES[1]: now - 50, PAGES[3]: now + 50}
+    changes = {PAGES[0]: now + 50, PAGES[1]: now - 50, PAGES[2]: now + 5_000, PAGES[3]: now + 50}
 
+    monkeypatch.setattr(time, "time", lambda: now + 100.0)
     store.commit(batch_of([link(url)._replace(changed=changed) for url, changed in changes.items()]))
 
-    assert [visit.record for visit in store.due_visits(1, int(time.time()), 9)] == [known[PAGES[0]].record]
+    assert [visit.record for visit in store.due_visits(1, now + 100, 9)] == [known[PAGES[0]].record]
     assert store.tallies(1)["again"] == store.census(1)["again"] == 3
     assert_counters_equal_census(store)
+
+
+def test_pages_of_a_board_are_due_sooner_in_steps_and_no_others(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(due_visits, "HASTEN_ROWS", 2)
+    known = candidates(store)
+    for number, due in enumerate((NOW + 500, NOW + 50, NOW - 1, 0)):
+        ended(store, known[PAGES[number]], due)
+    ended(store, known[PAGES[4]], 0, phase=Phase.DROPPED, reason="offsite")
+
+    seen, after, sooner = list[str](), 0, 0
+    for _ in range(10):
+        step = store.hasten_some(1, "", after, NOW, lambda page: seen.append(page.url) or (page.due != NOW + 50) * NOW)
+        after, sooner = step.after, sooner + step.sooner
+        if not after:
+            break
+
+    assert set(seen) == {PAGES[0], PAGES[1], PAGES[3]}
+    assert sooner == 2
+    assert {visit.record for visit in store.due_visits(1, NOW, 9)} == {known[PAGES[n]].record for n in (0, 2, 3)}
+    assert_counters_equal_census(store)
+    assert store.hasten_some(1, "another", 0, NOW, lambda page: NOW).sooner == 0

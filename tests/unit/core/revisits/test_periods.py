@@ -140,3 +140,42 @@ def test_visit_in_vain_changes_nothing_of_what_is_known() -> None:
     after, due = periods().after("index", before, Came.IN_VAIN, 4, NOW)
 
     assert (after, due) == (before, NOW + 900)
+
+
+def sooner(rules: Periods, past: PagePast, due: int, *, visit: int = 3, share: float = 0.5) -> int:
+    return rules.sooner("index", past, visit, due, NOW - 900, NOW, share)
+
+
+@pytest.mark.parametrize(
+    ("period", "asked", "due", "wanted"),
+    [
+        (3_600, NOW - 600, NOW + 80_000, NOW + 3_000),
+        (600, NOW - 5_000, NOW + 80_000, NOW + 301),
+        (3_600, NOW - 600, NOW + 100, 0),
+        (3_600, 0, 0, NOW + 2_700),
+        (0, NOW - 600, NOW + 80_000, 0),
+        (ADAPTIVE, NOW - 100, NOW + 80_000, NOW + 200),
+    ],
+)
+def test_shorter_period_takes_hold_of_what_waits_and_spreads_what_is_late(
+    period: int, asked: int, due: int, wanted: int
+) -> None:
+    assert sooner(periods(index=period), PagePast(asked=asked, period=86_400, own=86_400), due) == wanted
+
+
+def test_late_pages_are_spread_over_a_period_and_never_at_once() -> None:
+    dues = {sooner(periods(), PagePast(asked=1), NOW + 80_000, share=n / 100) for n in range(100)}
+
+    assert len(dues) == 100
+    assert NOW < min(dues) < max(dues) <= NOW + 600
+
+
+def test_page_that_is_gone_or_has_had_its_rounds_is_not_hastened() -> None:
+    assert sooner(periods(), PagePast(asked=1, gone=1), NOW + 80_000) == 0
+    assert sooner(periods(rounds=4), PagePast(asked=1), 0) == 0
+
+
+def test_visit_in_vain_is_followed_by_the_period_in_force() -> None:
+    _, due = periods().after("index", PagePast(asked=NOW - 99, period=86_400), Came.IN_VAIN, 4, NOW)
+
+    assert due == NOW + 600

@@ -15,7 +15,7 @@ from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.outcome import NoPage
 from tests.unit.core.bench.benches import candidate
 
-NOW = 1_800_000_000
+NOW, DAY_S = 1_800_000_000, 86_400
 
 
 def job(**settings: object) -> Job:
@@ -52,3 +52,17 @@ def test_kind_that_a_page_has_shown_stays_while_it_is_unchanged() -> None:
     again = ends.end(news, ended("index", "", visit=1, past=first.past, reason=NoPage.UNCHANGED), Counter())
 
     assert again.due == NOW + 7200
+
+
+def test_new_page_is_due_by_what_the_others_of_its_host_have_been() -> None:
+    news, clock = job(revisit_index="adaptive"), [NOW]
+    ends = VisitEnds(Journal(lambda: NOW), lambda: clock[0])
+    first = ends.end(news, ended("index", ""), Counter())
+    past, alone_s = first.past, first.due - NOW
+    for visit in range(1, 10):
+        clock[0] += DAY_S
+        past = ends.end(news, ended("index", "", visit=visit, past=past, reason=NoPage.UNCHANGED), Counter()).past
+
+    beside = ends.end(news, ended("index", ""), Counter())
+
+    assert beside.due - clock[0] > alone_s
