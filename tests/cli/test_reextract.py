@@ -66,6 +66,7 @@ def without_title(found: list[dict[str, Any]]) -> list[tuple[str, int]]:
     return sorted((item["url"], item["level"]) for item in found)
 
 
+@pytest.mark.slow
 def test_items_of_all_pages_come_anew_with_what_callbacks_had_been_given(
     run: Run, crawled: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -88,6 +89,7 @@ def test_items_of_all_pages_come_anew_with_what_callbacks_had_been_given(
     assert told["differences"]["same"] == len(old) - len(diff)
 
 
+@pytest.mark.slow
 def test_run_that_was_killed_goes_on_and_each_item_is_there_once(
     run: Run, start: Start, crawled: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -120,7 +122,7 @@ def test_without_the_crawls_records_pages_go_to_parse_and_are_compared_by_a_fiel
 
     result = run(
         "reextract", folder / "pages.py", "--warc", folder / "raw", *crawled["arguments"], "-O", "new.jsonl",
-        "--against", folder / "old.jsonl", "--key", "url", "--json",
+        "--against", folder / "old.jsonl", "--key", "url", "--json", "--slaves", 0,
     )  # fmt: skip
 
     told = json.loads(result.stdout)
@@ -165,8 +167,9 @@ def test_damaged_file_is_told_and_what_stands_before_the_damage_is_read(
     os.truncate(largest, largest.stat().st_size // 2)
 
     result = run(
-        "reextract", folder / "pages.py", "--warc", damaged, *crawled["arguments"], "-O", "new.jsonl", "--json"
-    )
+        "reextract", folder / "pages.py", "--warc", damaged, *crawled["arguments"], "-O", "new.jsonl", "--json",
+        "--slaves", 0,
+    )  # fmt: skip
 
     assert json.loads(result.stdout)["left_out"]["damaged-files"] == 1
     assert f"{largest} is damaged: nothing was read from byte" in result.stderr
@@ -191,9 +194,10 @@ def test_crawl_does_not_go_on_with_what_is_kept_of_a_reextraction(
     run: Run, crawled: dict[str, Any], tmp_path: Path
 ) -> None:
     folder = crawled["folder"]
-    run("reextract", folder / "pages.py", "--warc", folder / "raw", *crawled["arguments"], "--data", "again")
+    kept = (*crawled["arguments"], "--data", "again")
+    run("reextract", folder / "pages.py", "--warc", folder / "raw", *kept, "--slaves", 0)
 
-    result = run("crawl", folder / "pages.py", *crawled["arguments"], "--data", "again")
+    result = run("crawl", folder / "pages.py", *kept)
 
     assert result.returncode == 2 and "is kept of a re-extraction; use another --data folder" in result.stderr
 

@@ -64,6 +64,9 @@ def _told(answer: dict[str, Any], *, as_json: bool) -> int:
         gone = f", {counted(answer['gone'], 'entry', 'entries')} not asked again" if answer["gone"] else ""
         job = f"job {answer['job']} ({answer['name']})"
         show(on_one_line(f"board {answer['board']} of {job} is {answer['state']}{entries}{gone}{was}"))
+        if answer["was"] not in ("", answer["state"]) and answer["entries"]:
+            again = f"p2pcrawl retry {answer['job']} --reason board-gone"
+            print(f"p2pcrawl: what was dropped meanwhile is queued again by `{again}`", file=sys.stderr, flush=True)
     if answer["missing"]:
         names = ", ".join(node[:8] for node in answer["missing"])
         print(f"p2pcrawl: {names} will learn of it when back", file=sys.stderr, flush=True)

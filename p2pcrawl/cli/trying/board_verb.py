@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from p2pcrawl.cli.screen.logs import log_to
@@ -16,20 +17,26 @@ from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.page_type import PageType
+from p2pcrawl.spiders.boards.board_file import board_settings
 from p2pcrawl.spiders.boards.board_spider import BoardSpider, board_class
 from p2pcrawl.spiders.items.item_json import encode_item
 from p2pcrawl.spiders.page.response import Response
 from p2pcrawl.spiders.page.typed_urls import checked_url
 from p2pcrawl.spiders.page_types.verdict import TypedBy
+from p2pcrawl.stores.feeds.start_outputs import SpiderFeeds, start_outputs
+from p2pcrawl.stores.kinds import is_local
 
 EXAMPLES: Final = 3
+_LOCAL: Final = " (a file, which a cluster does not write: `submit` refuses it)"
 
 
 def run_board_check(file: str, urls: tuple[str, ...], *, as_json: bool, level: str) -> int:
-    """Shows for each page what it is taken for, its links by what the board does with them, and the item that it makes;
-    1 where a page could not be had.
+    """Shows where its items go, and for each page what it is taken for, its links by what the board does with them, and
+    the item that it makes; 1 where a page could not be had. Raises ConfigurationError for a mistake in the board, also
+    for an output that cannot be, or whose package is not installed.
     """
     cls = board_class(file)
+    outputs = _outputs_of(cls)
 
     async def check() -> list[dict[str, Any]]:
         async with tried_spider(cls, Settings(), {}) as tried:
@@ -38,12 +45,21 @@ def run_board_check(file: str, urls: tuple[str, ...], *, as_json: bool, level: s
     with log_to(Terminal(live=False), level), asyncio.Runner(loop_factory=new_event_loop) as runner:
         pages = runner.run(check())
     if as_json:
-        show_json({"board": cls.name, "pages": pages})
+        show_json({"board": cls.name, "outputs": outputs, "pages": pages})
     else:
         show(f"board {cls.name}: no mistake in it")
+        for output in outputs:
+            show(f"  items go to {output['address']}{_LOCAL if output['local'] else ''}")
         for page in pages:
             _show(page)
     return int(any("error" in page for page in pages))
+
+
+def _outputs_of(cls: type[BoardSpider]) -> list[dict[str, Any]]:
+    """Returns where the items of a board go, without passwords; nothing is opened. Raises ConfigurationError."""
+    feeds = board_settings(cls.board).get("FEEDS", {})
+    specs = start_outputs((), [SpiderFeeds(feeds, cls.name, {}, own=True)], datetime.now(UTC)).specs
+    return [{"address": spec.url, "local": is_local(spec.url)} for spec in specs]
 
 
 async def _checked(tried: TriedSpider, url: str) -> dict[str, Any]:

@@ -6,6 +6,8 @@ other changes of jobs do. What follows is done from that alone, so it does not m
 * Entries of a board that is new or changed are put in by the master that takes the call, and once more by the one that
   decides for all (the member with the smallest id), which may have to do it in the other's place. What is known already
   changes nothing.
+* Pages of a board with shorter periods than before, which wait for their next visit, are due sooner, at each master.
+  That is not noted, and the copies need not know: it is done again by whoever takes over, until all have been visited.
 * The queue of a board that was taken away is dropped by each master that has a part of it. Slaves drop what comes
   later, from buckets that change hands or from pages that were being read.
 * A board that has reached a limit of its own is closed by the one that decides.
@@ -27,13 +29,14 @@ from typing import Final
 from p2pcrawl.core.board_versions import with_board
 from p2pcrawl.core.control import ENDS, RUNNING
 from p2pcrawl.master.board_changes.entries import bring_entries
-from p2pcrawl.master.boards.job_boards import boards_of, limit_of, mark_in
+from p2pcrawl.master.boards.job_boards import KnownBoard, boards_of, limit_of, mark_in
 from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.jobs.admission import Admission
 from p2pcrawl.master.jobs.job import Job
-from p2pcrawl.model.boards.job_board import JobBoard
+from p2pcrawl.model.boards.job_board import FROM_START, JobBoard
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.overlay.tasks import end
+from p2pcrawl.spiders.boards.board import Revisit
 from p2pcrawl.spiders.page.typed_urls import checked_url
 
 log = logging.getLogger(__name__)
@@ -48,6 +51,7 @@ TOLD_S: Final = 15.0
 """For how long another master is waited for that knows of a change."""
 
 DropBoard = Callable[[Job, str], Awaitable[int]]
+Hasten = Callable[[Job, str, Revisit], Awaitable[int]]
 Brought = Callable[[Job], Awaitable[Mapping[str, Counter[str]]]]
 
 
@@ -59,18 +63,25 @@ class BoardKeeping:
         company: Company,
         admission: Admission,
         drop_board: DropBoard,
+        hasten: Hasten,
         *,
         leads: Callable[[], bool],
+        view: Callable[[], int] = lambda: 1,
         brought: Brought,
         spread: Callable[[Job], Awaitable[object]],
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """``leads``: whether it is this master that decides; ``brought``: pages and items of each board, over all
+        """``leads``: whether it is this master that decides; ``view``: the one in which all buckets have come to
+        their owners, 0 while they move; ``brought``: pages and items of each board, over all
         masters; ``spread`` tells the other masters of a job; ``clock`` tells the time of day.
         """
         self._company = company
         self._admission = admission
         self._drop_board = drop_board
+        self._hasten = hasten
+        self._view = view
+        self._hastened: dict[tuple[int, str], tuple[int, int]] = {}
+        """Of boards in force: the version and the view in which their pages were hastened."""
         self._leads = leads
         self._brought = brought
         self._spread = spread
@@ -118,10 +129,11 @@ class BoardKeeping:
                 return
             try:
                 async with asyncio.timeout(ENTRIES_S):
+                    await self._hasten_pages(job, known)
                     urls = [checked_url(url) for url in known.board.entries]
                     await bring_entries(self._company, self._admission, job, urls, lambda url: known.mark)
             except TimeoutError:
-                raise P2PCrawlError(f"not all entries of board {name} are safe yet; they will be") from None
+                raise P2PCrawlError(f"not all that follows from board {name} is done yet; it will be") from None
         else:
             return
         job.settled[name] = board.version
@@ -131,7 +143,7 @@ class BoardKeeping:
         for looks in count():
             for job in [job for job in self._company.ground.jobs.values() if job.spec.boards]:
                 try:
-                    await self._look_after(job)
+                    await self.look_after(job)
                     if looks % LIMITS_LOOKS == 0 and job.state == RUNNING and self._leads():
                         await self._keep_limits(job)
                 except P2PCrawlError as error:
@@ -140,10 +152,30 @@ class BoardKeeping:
                     log.exception("keeping the boards of job %d failed", job.id)
             await asyncio.sleep(LOOK_S)
 
-    async def _look_after(self, job: Job) -> None:
+    async def look_after(self, job: Job) -> None:
+        """Does what follows from the boards of a job, as far as it is not done here. Raises P2PCrawlError."""
         # In a job that has ended nothing is queued; whoever lets it run again has its boards looked after.
-        for name in job.unsettled if job.state not in ENDS else ():
+        if job.state in ENDS:
+            return
+        for name in job.unsettled:
             await self.settle(job, name)
+        changed = {name for name, board in job.spec.boards.items() if board.version > FROM_START}
+        for name, known in boards_of(job).items() if changed else ():
+            if name in changed and not known.version.closed:
+                await self._hasten_pages(job, known)
+
+    async def _hasten_pages(self, job: Job, known: KnownBoard) -> None:
+        """Makes due what is due later than a board wants it now: once, and again where buckets may have come here."""
+        version, view = known.version.version, self._view()
+        done = self._hastened.get((job.id, known.name), (0, 0))
+        if done[0] == version and view in (0, done[1]):
+            return
+        if self._clock() - version / 1_000 > job.settings.revisit_max:
+            # No page waits for longer than that: all have been visited by the periods of this version.
+            return
+        if sooner := await self._hasten(job, known.mark, known.board.revisit):
+            log.info("board %s of job %d: %d pages are due sooner", known.name, job.id, sooner)
+        self._hastened[job.id, known.name] = version, view
 
     async def _keep_limits(self, job: Job) -> None:
         limited = [known for known in boards_of(job).values() if known.is_limited and not known.version.closed]

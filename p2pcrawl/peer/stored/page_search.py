@@ -111,13 +111,17 @@ class PageSearch:
 
     async def _last(self, job: int, key: bytes) -> NodeId:
         """Returns the master with the last answer; "" where no machine has one. Raises P2PCrawlError where one does not
-        answer that is there: it may have a later one than the others."""
+        answer that is there, for it may have a later one than the others, and where nobody has one, and somebody has
+        come who was not asked."""
         # Where several are as late, it is read here if it can be: this master comes first.
         nodes = [self._peers.me, *(member.id for member in self._peers.others())]
         for again in (False, True):
             dates = await asyncio.gather(*(self._lane(node, job, again).date(key) for node in nodes))
             if last := max(dates):
                 return nodes[dates.index(last)]
+        if come := [member.id[:8] for member in self._peers.others() if member.id not in nodes]:
+            # It was missing when the others were asked, and is not any more.
+            raise P2PCrawlError(f"it is stored on no machine that was asked; {', '.join(come)} has come meanwhile")
         return NodeId("")
 
     def _lane(self, node: NodeId, job: int, again: bool) -> _DateLane:

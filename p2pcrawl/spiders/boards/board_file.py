@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, get_args, get_origin
@@ -27,6 +27,8 @@ from p2pcrawl.spiders.page.typed_urls import checked_url
 
 ENDING: Final = ".toml"
 SIZE_MAX: Final = 1 << 20
+_deep_key = re.compile(r"""(?<![\w."'-])(?:[\w"'-]+[ \t]*\.[ \t]*){100}""").search
+"""A key of so many parts takes tomllib a time that goes with their square: a file of them, hours."""
 _EMPTY: Final = Selector(text="<p></p>")
 """Knows the functions and namespaces of XPath that pages know."""
 _unknown = re.compile(r"Object contains unknown field `(.*?)`").match
@@ -36,6 +38,29 @@ _MISTAKES = (
     ConfigurationError, re.error, OverflowError, SyntaxError, RuntimeError, ValueError, JMESPathError
 )  # fmt: skip
 """What patterns, selectors and queries that cannot be are refused with; an unknown pseudo-class with RuntimeError."""
+
+
+PLACES: Final[Mapping[str, Sequence[str]]] = {
+    "DEPTH_LIMIT": ("depth",),
+    "CLOSESPIDER_PAGECOUNT": ("limits", "pages"),
+    "CLOSESPIDER_ITEMCOUNT": ("limits", "items"),
+    "CLOSESPIDER_TIMEOUT": ("limits", "seconds"),
+    "CLOSESPIDER_ERRORCOUNT": ("limits", "errors"),
+    "DOWNLOAD_DELAY": ("speed", "delay"),
+    "CONCURRENT_REQUESTS_PER_DOMAIN": ("speed", "per_host"),
+    "CONCURRENT_REQUESTS": ("speed", "requests"),
+    "AUTOTHROTTLE_ENABLED": ("speed", "autothrottle"),
+    "REVISIT_INDEX": ("revisit", "navigation"),
+    "REVISIT_DETAIL": ("revisit", "articles"),
+    "REVISIT_MIN": ("revisit", "min"),
+    "REVISIT_MAX": ("revisit", "max"),
+    "REVISIT_HOST_BUDGET": ("revisit", "host_budget"),
+    "REVISIT_ROUNDS": ("revisit", "rounds"),
+    "DUPLICATES": ("duplicates", "then"),
+    "DUPLICATES_NEAR": ("duplicates", "near"),
+    "DUPLICATES_FIELD": ("duplicates", "field"),
+}
+"""Where a board says settings that it has words of its own for."""
 
 
 class _BoardMistake(Exception):
@@ -65,6 +90,8 @@ def read_board(text: str, path: str) -> Board:
     if len(text) > SIZE_MAX:
         raise ConfigurationError(f"board {path} has more than {SIZE_MAX:,} characters")
     try:
+        if _deep_key(text):
+            raise RecursionError
         data = tomllib.loads(text)
     except RecursionError:
         raise ConfigurationError(f"board {path} has too much within each other") from None
@@ -149,6 +176,8 @@ def _check(board: Board) -> None:
         _tried(["entries"], lambda entry=entry: checked_url(entry))
     for domain in board.domains:
         _tried(["domains"], lambda domain=domain: _check_domain(domain))
+    if not board.name.isprintable():
+        raise _BoardMistake(["name"], f"name: {board.name!r} has characters that cannot be shown")
     for table, choice in (("follow", board.follow), ("articles", board.articles)):
         for key in ("allow", "deny"):
             for pattern in getattr(choice, key):
@@ -162,11 +191,22 @@ def _check(board: Board) -> None:
     if (board.duplicates.near or board.duplicates.field) and not board.duplicates.then:
         raise _BoardMistake(["duplicates"], 'duplicates: say what becomes of them, then = "mark" or "drop"')
     _tried(["jumps"], lambda: Jumps(board.jumps))
-    periods = {name: value for name, value in board_settings(board).items() if name.startswith("REVISIT_")}
-    _tried(["revisit"], lambda: Settings().updated(periods))
+    _check_places(board)
     for name, value in board.settings.items():
         _tried(["settings", name], lambda name=name: check_typed([name], "the board"))
         _tried(["settings", name], lambda name=name, value=value: Settings().updated({name: value}))
+
+
+def _check_places(board: Board) -> None:
+    """Raises _BoardMistake for what settings cannot be that a board has words of its own for: at the first that cannot
+    be with those before it.
+    """
+    said = {name: value for name, place in PLACES.items() if (value := _value_at(board, place))}
+    try:
+        Settings().updated({**said, **board.settings})
+    except _MISTAKES:
+        for count, name in enumerate(said, 1):
+            _tried(PLACES[name], lambda count=count: Settings().updated(dict(list(said.items())[:count])))
 
 
 def _check_domain(domain: str) -> None:
@@ -226,28 +266,16 @@ def as_field(field: str | BoardField) -> BoardField:
 
 def board_settings(board: Board) -> dict[str, Any]:
     """Returns the settings that a board says, under their upper-case names."""
-    said: dict[str, Any] = {
-        "DEPTH_LIMIT": board.depth,
-        "CLOSESPIDER_PAGECOUNT": board.limits.pages,
-        "CLOSESPIDER_ITEMCOUNT": board.limits.items,
-        "CLOSESPIDER_TIMEOUT": board.limits.seconds,
-        "CLOSESPIDER_ERRORCOUNT": board.limits.errors,
-        "DOWNLOAD_DELAY": board.speed.delay,
-        "CONCURRENT_REQUESTS_PER_DOMAIN": board.speed.per_host,
-        "CONCURRENT_REQUESTS": board.speed.requests,
-        "AUTOTHROTTLE_ENABLED": board.speed.autothrottle,
-        "REVISIT_INDEX": board.revisit.navigation,
-        "REVISIT_DETAIL": board.revisit.articles,
-        "REVISIT_MIN": board.revisit.min,
-        "REVISIT_MAX": board.revisit.max,
-        "REVISIT_HOST_BUDGET": board.revisit.host_budget,
-        "REVISIT_ROUNDS": board.revisit.rounds,
-        "DUPLICATES": board.duplicates.then,
-        "DUPLICATES_NEAR": board.duplicates.near,
-        "DUPLICATES_FIELD": board.duplicates.field,
-        "FEEDS": _feeds(board.output),
-    }
+    said = {name: _value_at(board, place) for name, place in PLACES.items()}
+    said["FEEDS"] = _feeds(board.output)
     return {name: value for name, value in said.items() if value} | _zero_delay(board) | board.settings
+
+
+def _value_at(board: Board, place: Sequence[str]) -> Any:
+    value: Any = board
+    for key in place:
+        value = getattr(value, key)
+    return value
 
 
 def _zero_delay(board: Board) -> dict[str, Any]:

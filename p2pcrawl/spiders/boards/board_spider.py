@@ -14,9 +14,11 @@ from p2pcrawl.spiders.boards.board_file import as_field, board_settings, load_bo
 from p2pcrawl.spiders.boards.jumps import Jumps
 from p2pcrawl.spiders.boards.listed_pages import listed_pages
 from p2pcrawl.spiders.boards.page_fields import Missing, field_values
+from p2pcrawl.spiders.callbacks import iterate
 from p2pcrawl.spiders.extracting.link_extractor import LinkExtractor
 from p2pcrawl.spiders.extracting.main_parts import extract_named, extracted
 from p2pcrawl.spiders.extracting.wanted import in_domains
+from p2pcrawl.spiders.items.item_json import is_item
 from p2pcrawl.spiders.page.response import Response
 from p2pcrawl.spiders.page_types.known_types import KnownTypes
 from p2pcrawl.spiders.page_types.verdict import TypedBy, kind_for
@@ -41,6 +43,11 @@ class BoardSpider(Spider):
         self._hidden = LinkExtractor(deny_extensions=[]) if self.jumps else None
         self._entries = frozenset(board.entries)
         self._known = KnownTypes()
+
+    async def _parse(self, response: Response, **cb_kwargs: Any) -> AsyncIterator[Any]:
+        """Counts, in a job of this board alone, what its pages bring: other boards may join it."""
+        async for each in tallied(self, response, self.board.name, iterate(self.parse(response))):
+            yield each
 
     def parse(self, response: Response, **cb_kwargs: Any) -> Iterator[Any] | AsyncIterator[Any]:
         taken = response.taken_for = self.type_of(response)
@@ -143,6 +150,17 @@ class BoardSpider(Spider):
             restrict_xpaths=choice.xpath,
             process_value=self.jumps.target if self.jumps else None,
         )
+
+
+async def tallied(spider: Spider, response: Response, board: str, found: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """Counts a page that is read for a board of a job, but for later visits of it, and its items."""
+    stats = spider.crawler.stats
+    if not response.changed:
+        stats.inc_value(f"boards/{board}/pages")
+    async for each in found:
+        if is_item(each):
+            stats.inc_value(f"boards/{board}/items")
+        yield each
 
 
 def board_class(path: str) -> type[BoardSpider]:

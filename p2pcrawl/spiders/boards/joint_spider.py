@@ -17,7 +17,7 @@ from p2pcrawl.model.crawl.request import Kind, Request
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.boards.board import Board
 from p2pcrawl.spiders.boards.board_file import read_board
-from p2pcrawl.spiders.boards.board_spider import BoardSpider, class_of_board
+from p2pcrawl.spiders.boards.board_spider import BoardSpider, class_of_board, tallied
 from p2pcrawl.spiders.boards.shared_settings import first_board, shared_settings
 from p2pcrawl.spiders.callbacks import iterate
 from p2pcrawl.spiders.extracting.wanted import in_domains
@@ -91,24 +91,23 @@ class JointSpider(Spider):
 
     # -- pages --------------------------------------------------------------------------------
 
-    async def _read(self, mark: str, response: Response) -> AsyncIterator[Any]:
-        part, stats = self._parts[mark], self.crawler.stats
-        name, depth = part.name, part.board.depth
-        stats.inc_value(f"boards/{name}/pages")
-        leads_on = not depth or response.depth < depth
+    def _read(self, mark: str, response: Response) -> AsyncIterator[Any]:
+        return tallied(self, response, self._parts[mark].name, self._own(mark, response))
+
+    async def _own(self, mark: str, response: Response) -> AsyncIterator[Any]:
+        part = self._parts[mark]
+        leads_on = not part.board.depth or response.depth < part.board.depth
         async for each in iterate(part.parse(response)):
             if isinstance(each, Request):
                 if leads_on and self._is_its_own(part, each):
                     yield each.replace(callback=mark) if mark else each
-            elif is_item(each):
-                stats.inc_value(f"boards/{name}/items")
-                each.setdefault(FIELD, name)
-                yield each
             else:
+                if is_item(each):
+                    each.setdefault(FIELD, part.name)
                 yield each
 
     def _is_its_own(self, part: BoardSpider, request: Request) -> bool:
-        """Tells whether a link is the board's to follow. What leads out of all boards is left to be counted as such."""
+        """Tells whether a link is the board's to follow. What leads out of all boards is left to be tallied as such."""
         url = request.url
         if request.meta.get("allow_offsite") or in_domains(url, part.allowed_domains):
             return True

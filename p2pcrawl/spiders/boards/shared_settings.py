@@ -15,7 +15,7 @@ from p2pcrawl.model.boards.job_board import JobBoard
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.boards.board import Board
-from p2pcrawl.spiders.boards.board_file import ENDING, board_settings, read_board
+from p2pcrawl.spiders.boards.board_file import ENDING, PLACES, board_settings, read_board
 
 OWN: Final = frozenset(
     {
@@ -24,21 +24,7 @@ OWN: Final = frozenset(
     }
 )
 """The settings that each board of a job has for itself."""
-_KEYS: Final[Mapping[str, str]] = {
-    "CLOSESPIDER_ERRORCOUNT": "limits.errors",
-    "DOWNLOAD_DELAY": "speed.delay",
-    "CONCURRENT_REQUESTS_PER_DOMAIN": "speed.per_host",
-    "CONCURRENT_REQUESTS": "speed.requests",
-    "AUTOTHROTTLE_ENABLED": "speed.autothrottle",
-    "REVISIT_MIN": "revisit.min",
-    "REVISIT_MAX": "revisit.max",
-    "REVISIT_HOST_BUDGET": "revisit.host_budget",
-    "REVISIT_ROUNDS": "revisit.rounds",
-    "DUPLICATES": "duplicates.then",
-    "DUPLICATES_NEAR": "duplicates.near",
-    "DUPLICATES_FIELD": "duplicates.field",
-    "FEEDS": "output",
-}
+_KEYS: Final = {"FEEDS": "output", **{name: ".".join(place) for name, place in PLACES.items()}}
 """What a board calls settings that it shares."""
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.page_type import PageType
 from p2pcrawl.spiders.articles.readers import PageFacts, reading_by, whole_markdown
+from p2pcrawl.spiders.extracting.binary import is_binary
 from p2pcrawl.spiders.page.response import Response
 
 
@@ -40,8 +41,10 @@ def extract_named(named: str) -> Extract | None:
 
 async def extracted(response: Response, extract: Extract) -> dict[str, Any] | None:
     """Returns the fields ``title``, ``text`` or ``markdown``, ``date`` and ``author`` of a page; None when it has
-    nothing to take.
+    nothing to take, or is no text though its host says so.
     """
+    if response.is_text and is_binary(response.text):
+        return None
     if extract is Extract.MARKDOWN:
         markdown = response.markdown
         return _fields("markdown", markdown, response.facts) if markdown else None

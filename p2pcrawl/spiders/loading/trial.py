@@ -18,6 +18,7 @@ from p2pcrawl.model.choosing.feed_encoding import is_kept_to
 from p2pcrawl.model.choosing.foreign_names import told_of
 from p2pcrawl.model.crawl.settings import Settings, near_misses
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.spiders.boards.joint_spider import JointSpider
 from p2pcrawl.spiders.finding.built_in import built_in
 from p2pcrawl.spiders.finding.objects import load_object
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
@@ -53,12 +54,25 @@ def try_spider(cls: type[Spider], arguments: Mapping[str, Any], settings: Settin
         log.warning("%s", line)
     if not is_kept_to(settings.feed_export_encoding):
         log.warning("setting FEED_EXPORT_ENCODING: outputs are in UTF-8, and not in %s", settings.feed_export_encoding)
+    if settings.revisit_rounds > 1 and not has_periods(settings, spider):
+        log.warning(
+            "setting REVISIT_ROUNDS (--rounds) is %d, and no period is set: pages are visited once, but for those "
+            "whose request has a period of its own; set REVISIT_INDEX or REVISIT_DETAIL to seconds, or to adaptive",
+            settings.revisit_rounds,
+        )
     for name, near in near_misses(settings.own):
         log.warning("setting %s is not one of ours, and is kept for the spider to read; was %s meant?", name, near)
     _check_start(
         spider, fed=handle.signals.has(spider_idle) or bool(settings.extensions or settings.spider_middlewares)
     )
     return pace_of(settings, spider)
+
+
+def has_periods(settings: Settings, spider: Spider) -> bool:
+    """Tells whether any page is visited again by the settings, or by the boards of a job that has several."""
+    boards = spider.boards.values() if isinstance(spider, JointSpider) else ()
+    own = [period for each in boards for period in (each.board.revisit.navigation, each.board.revisit.articles)]
+    return any((settings.revisit_index, settings.revisit_detail, *own))
 
 
 def _check_components(settings: Settings) -> None:

@@ -27,6 +27,8 @@ class WarcFile:
     def __init__(self, folder: Path, name: str) -> None:
         self.path = folder / name
         self._file: io.FileIO | None = io.FileIO(_made(self.path), "r+b")
+        self._is_named = False
+        """Its name is durable, too: without it a loss of power takes all that is in it."""
         self.size = 0
         self.pages = 0
         """How many are in it, as the one that writes it counts them."""
@@ -55,6 +57,9 @@ class WarcFile:
         """Makes durable what was written by now. Raises OSError."""
         if self._file is not None:
             os.fsync(self._file.fileno())
+            if not self._is_named:
+                sync_folder(self.path.parent)
+                self._is_named = True
 
     def finish(self) -> None:
         """Ends the file: it is durable, has an index and its name. One without a page is taken away. Raises OSError."""

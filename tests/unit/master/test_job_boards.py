@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.board_changes.board_keeping import BoardKeeping
 from p2pcrawl.master.jobs.job import Job, pack_job, unpack_settled, unpack_spec
 from p2pcrawl.model.boards.job_board import REMOVED, JobBoard, mark_of
+from p2pcrawl.spiders.boards.board import Revisit
 from p2pcrawl.wire.messages.slave_messages import Page, Task
 from tests.unit.master.fake_slaves import page_of
 from tests.unit.master.masters import FakeMaster, books, eventually, read, records, settled, submit, town_of
@@ -29,7 +31,7 @@ def nothing_found(task: Task) -> Page:
     return page_of(task)
 
 
-def keeping_of(house: FakeMaster, brought: Counter[str] | None = None) -> BoardKeeping:
+def keeping_of(house: FakeMaster, brought: Counter[str] | None = None, **options: Any) -> BoardKeeping:
     async def counted(job: Job) -> dict[str, Counter[str]]:
         return {"wine": brought or Counter()}
 
@@ -37,9 +39,11 @@ def keeping_of(house: FakeMaster, brought: Counter[str] | None = None) -> BoardK
         house.master.company,
         house.master.admission,
         house.master.aside.drop_board,
+        options.pop("hasten", house.master.turns.hasten),
         leads=house.cluster.completion.falls_to_us,
         brought=counted,
         spread=house.cluster.spread,
+        **options,
     )
 
 
@@ -148,3 +152,21 @@ async def test_pages_of_a_board_carry_its_mark_to_their_owners(tmp_path: Path) -
         marks = {row for house in houses for row in await read(house, FRONTIER_FILE, question)}
 
     assert marks == {(mark_of("wine"),)}
+
+
+async def test_waiting_pages_of_a_changed_board_are_hastened_once_and_again_where_buckets_have_come(
+    tmp_path: Path,
+) -> None:
+    hastened, view = list[str](), [7]
+
+    async def hasten(job: Job, mark: str, revisit: Revisit) -> int:
+        hastened.append(f"{mark} {revisit.navigation:g}")
+        return 0
+
+    async with kept_town(tmp_path) as (houses, job, keepings):
+        keepings[1] = keeping_of(houses[1], hasten=hasten, view=lambda: view[0])
+        await keepings[1].put(job, "wine", JobBoard(1, f"{TEXT}\n[revisit]\nnavigation = 60"))
+        for view[0] in (7, 0, 8, 8):
+            await keepings[1].look_after(job)
+
+    assert hastened == [f"{mark_of('wine')} 60"] * 2

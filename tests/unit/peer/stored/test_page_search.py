@@ -141,3 +141,22 @@ async def test_long_page_comes_in_pieces(tmp_path: Path, monkeypatch: Any) -> No
     assert (first.body, second.body, third.body) == (b"<p>p", b"age ", b"1")
     assert {first.size, second.size, third.size} == {9}
     assert first.head and not second.head
+
+
+async def test_page_is_not_taken_for_stored_nowhere_while_somebody_has_come_who_was_not_asked(tmp_path: Path) -> None:
+    others = Others(two={1: "2024-01-01"})
+    peers = FakePeers(ME, [member(ME), member(ONE)])
+    search = PageSearch(peers, Shelf(None, tmp_path))
+
+    async def comes_meanwhile(node: NodeId, request: Any) -> PeerReply:
+        if peers.living(TWO) is None:
+            peers.everybody.append(member(TWO))
+        return await others.answer(node, request)
+
+    peers.answer = comes_meanwhile
+    (first,) = await told_of(search, 1)
+    (again,) = await told_of(search, 1)
+    await search.close()
+
+    assert (first.at, first.away, TWO[:8] in first.trouble) == ("", True, True)
+    assert again.at == TWO

@@ -38,6 +38,7 @@ def all_of(site: Site) -> list[str]:
     return sorted(site.url(number) for number in range(PAGES))
 
 
+@pytest.mark.slow
 async def test_each_page_is_read_once_and_nobody_is_asked_though_it_is_stored_where_its_owner_is_not(
     tmp_path: Path,
 ) -> None:

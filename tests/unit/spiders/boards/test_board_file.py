@@ -97,12 +97,16 @@ def test_delay_of_nothing_is_said() -> None:
         ('entries = ["https://a.example/"]\n[follow]\nallow = ["a{99999999999999999999}"]', "line 3: .*is too large"),
         (f'entries = ["https://a.example/"]\n[follow]\nallow = ["{"(" * 3000}"]', "line 3: .*too much within"),
         (f"entries = {'[' * 5000}", "has too much within each other"),
+        ("a." * 200_000 + "b = 1", "has too much within each other"),
+        (f'entries = ["https://a.example/"]\n[limits]\nitems = 1\npages = {"9" * 30}', "line 4: limits.pages: .*above"),
+        ('entries = ["https://a.example/"]\n[speed]\ndelay = inf', "line 3: speed.delay: .*not inf"),
         (f"depth = {'9' * 5000}", "Exceeds the limit .4300 digits."),
         ('entries = ["https://a.example/"]\nextract = "text"', "line 2: .*'text'; there are 'article', 'markdown'"),
         ('entries = ["https://a.example/"]\n[revisit]\narticles = "x"', "line 3: .*'x'; there are 'adaptive'"),
         ('entries = ["https://a.example/"]\n[fields]\na = {jmespath="a", of="x"}', "line 3: .*'x'; there are 'page', "),
         ('entries = ["https://a.example/"]\ndomains = ["https://a.example/"]', "line 2: .*is no host; write a.example"),
         ('entries = ["https://a.example/"]\ndomains = [""]', "line 2: domains: '' is no host"),
+        ('name = "a\\tb"\nentries = ["https://a.example/"]', "line 1: name: .* cannot be shown"),
     ],
 )  # fmt: skip
 def test_mistake_is_told_with_its_line_and_what_was_meant(text: str, said: str) -> None:

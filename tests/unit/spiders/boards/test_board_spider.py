@@ -310,5 +310,5 @@ def test_periods_of_a_board_are_settings(tmp_path: Path) -> None:
     ],
 )
 def test_periods_that_cannot_be_are_refused_with_their_line(tmp_path: Path, text: str, told: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"line [23].*{told}"):
+    with pytest.raises(ConfigurationError, match=f"line [234].*{told}"):
         spider_of(tmp_path, text)
