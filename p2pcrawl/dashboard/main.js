@@ -8,6 +8,7 @@ import { ExplainView } from './explain.js';
 import { HostsView, JobsView } from './lists.js';
 import { JobView } from './job.js';
 import { answers, ask, hear } from './remote.js';
+import { SchedulesView } from './schedules.js';
 import { SubmitView } from './submit.js';
 import { lasting, plural, short } from './words.js';
 
@@ -22,7 +23,7 @@ class App {
     this.refresh = () => this.tick();
     this.views = {
       cluster: new ClusterView(this), jobs: new JobsView(this), job: new JobView(this), hosts: new HostsView(this),
-      explain: new ExplainView(this), submit: new SubmitView(this),
+      schedules: new SchedulesView(this), explain: new ExplainView(this), submit: new SubmitView(this),
     };
     this.failing = null;
     this.reached = null;

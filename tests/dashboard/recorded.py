@@ -228,6 +228,19 @@ def history(minutes: int, step_s: int = 60) -> dict[str, Any]:
     return {"step_s": step_s, "from": time.time() - minutes * 60, "series": series}
 
 
+def schedule(name: str, owner: str, **more: Any) -> dict[str, Any]:
+    """Returns a schedule with seven runs."""
+    states = ["deleted", "finished", "finished", "", "finished", "", "running"]
+    run = {"outcome": "started", "why": "", "by_hand": False}
+    runs = [run | {"at": 1_795_100_000.0 + 300 * n, "job": n + 1, "state": state} for n, state in enumerate(states)]
+    runs[2] |= {"by_hand": True}
+    runs[3] |= {"outcome": "refused", "job": 0, "why": "module wine is missing"}
+    runs[5] |= {"outcome": "skipped", "job": 0}
+    task = {"does": "press https://press.example/", "cron": "*/5 * * * *", "zone": "UTC", "next": [1_795_102_100.0]}
+    rules = {"overlap": "skip", "missed": "once", "keep": 50, "since": 1_795_000_000.0, "owner": owner, "missing": []}
+    return {"name": name, "state": "active", **task, **rules, "runs": runs, **more}
+
+
 def answers(nodes: list[str], *, jobs: int = 3, hosts: int = 20) -> dict[str, Any]:
     """Returns the answers of a cluster at work to all that the page asks."""
     number = job(0)["job"]
@@ -242,6 +255,7 @@ def answers(nodes: list[str], *, jobs: int = 3, hosts: int = 20) -> dict[str, An
         "/v1/buckets": lambda _: buckets(nodes),
         "/v1/history": lambda query: history(int(query["minutes"])),
         "/v1/hosts": hosts_told,
+        "/v1/schedules": {"schedules": [schedule("press", nodes[0]), schedule("nightly", nodes[1], runs=[], next=[])]},
         "/v1/warnings": {
             "warnings": [
                 {"at": 5.0, "peer": nodes[1], "level": "WARNING", "logger": "p2pcrawl.master", "text": "a disk is slow"}

@@ -22,6 +22,7 @@ VIEWS = {
     "#/": "Deepest hosts",
     "#/jobs": "quotes-2",
     f"#/jobs/{JOB}": "no answer in 30 s",
+    "#/schedules": "and 2 runs before",
     "#/hosts": "www19.example.com",
     "#/explain": "Explain",
     "#/submit": "Name of the job",
@@ -172,6 +173,19 @@ def test_warnings_of_the_logs_are_asked_for_when_somebody_opens_them(tab: Tab, p
 
     tab.until_text(f"{NODES[1][:8]}: a disk is slow", "#lines")
     assert before == []
+
+
+def test_schedules_show_their_last_runs_with_their_jobs_and_can_be_paused(tab: Tab, peer: RecordedPeer) -> None:
+    shown(tab, peer, "#/schedules")
+
+    runs = tab.run("[...document.querySelectorAll('.runs li span')].map((each) => each.textContent)")
+    links = tab.run("[...document.querySelectorAll('.runs a[href]')].map((each) => each.getAttribute('href'))")
+    tab.run("document.querySelector('[data-view=schedules] button[data-verb=pause]').click()")
+    until(lambda: peer.changes != [], "a call")
+
+    assert runs == ["running", "skipped", "finished", "refused: module wine is missing", "finished, by hand"]
+    assert links == ["#/jobs/7", "#/jobs/5", "#/jobs/3"]
+    assert peer.changes[0][:2] == ("POST", "/v1/schedules/press/pause")
 
 
 def test_refused_change_is_said(tab: Tab, peer: RecordedPeer) -> None:

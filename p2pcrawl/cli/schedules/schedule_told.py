@@ -117,7 +117,8 @@ def schedules_words(answer: dict[str, Any]) -> Iterator[str]:
 def schedule_words(answer: dict[str, Any]) -> Iterator[str]:
     """Tells of one schedule, and its last runs."""
     yield f"schedule {answer['name']} ({answer['state']}): {answer['does']}, {_when(answer)}"
-    yield f"  overlap {answer['overlap']}, missed {answer['missed']}; master {answer['owner'][:8]} sees to it"
+    kept = f"the jobs of the last {counted(answer['keep'], 'run')} stay" if answer["keep"] else "all jobs stay"
+    yield f"  overlap {answer['overlap']}, missed {answer['missed']}, {kept}; master {answer['owner'][:8]} sees to it"
     if answer["next"]:
         yield f"  next: {', '.join(map(moment_told, answer['next']))}"
     if not answer["runs"]:

@@ -39,7 +39,11 @@ def schedule() -> None:
     "--missed", type=click.Choice(["once", "skip"]), default="once", show_default=True,
     help="When no master was there for the last turns: make up for one of them, or for none.",
 )  # fmt: skip
-@click.option("--replace", is_flag=True, help="Take the place of the schedule of this name.")
+@click.option(
+    "--keep", type=click.IntRange(0, 50), default=0, show_default=True, metavar="N",
+    help="Jobs of the last N runs stay; older ones are deleted, with their items, when they are over. 0: all stay.",
+)  # fmt: skip
+@click.option("--replace", is_flag=True, help="Take the place of the schedule of this name; its runs stay known.")
 @click.option("--inject", "fed", metavar="JOB", help="Put URLs into JOB each time, in place of a crawl.")
 @click.option(
     "--urls", "urls", multiple=True, metavar="FILE|URL",
@@ -64,6 +68,7 @@ def add_schedule(
     zone: str,
     overlap: str,
     missed: str,
+    keep: int,
     replace: bool,
     fed: str | None,
     urls: tuple[str, ...],
@@ -103,7 +108,8 @@ def add_schedule(
         if settings or arguments or outputs or extract or scrapy:
             raise click.UsageError("what is put into a job has that job's settings, arguments and outputs")
         task = scheduled_urls(str(fed), urls)
-    when = {"name": name, "cron": cron, "zone": zone, "overlap": overlap, "missed": missed, "replace": replace}
+    when: dict[str, object] = {"name": name, "cron": cron, "zone": zone, "overlap": overlap, "missed": missed}
+    when |= {"keep": keep, "replace": replace}
     return run_add({**when, **task}, Calling(peer_api, token_file, as_json))
 
 

@@ -18,7 +18,7 @@ from dataclasses import astuple, replace
 from hashlib import blake2b
 
 from p2pcrawl.core.control import FINAL
-from p2pcrawl.model.cluster.schedule import RUNS_KEPT, RunOutcome, Schedule, ScheduledRun, ScheduleState
+from p2pcrawl.model.cluster.schedule import KEEP_MAX, RUNS_KEPT, RunOutcome, Schedule, ScheduledRun, ScheduleState
 
 _STATES = list(ScheduleState)
 _OUTCOMES = list(RunOutcome)
@@ -33,14 +33,17 @@ def merged_schedule(one: Schedule, other: Schedule) -> Schedule:
 
 
 def joined_runs(runs: Iterable[ScheduledRun]) -> tuple[ScheduledRun, ...]:
-    """Returns the last of these runs, by their moments: of each what says most. Those that wait are all kept."""
+    """Returns the last of these runs, by their moments: of each what says most. Those that wait are all kept, and the
+    last ones that began a job, however many that began none came after them.
+    """
     newest: dict[_Key, ScheduledRun] = {}
     for run in runs:
         key = (run.tick, run.by_hand)
         newest[key] = max(newest.get(key, run), run, key=lambda each: (_OUTCOMES.index(each.outcome), each))
     ordered = sorted(newest.values())
-    waiting = [run for run in ordered[:-RUNS_KEPT] if run.outcome is RunOutcome.WAITING]
-    return (*waiting, *ordered[-RUNS_KEPT:])
+    begun = [run for run in ordered if run.outcome is RunOutcome.STARTED][-KEEP_MAX:]
+    kept = {*ordered[-RUNS_KEPT:], *begun}
+    return tuple(run for run in ordered if run in kept or run.outcome is RunOutcome.WAITING)
 
 
 def with_run(schedule: Schedule, run: ScheduledRun) -> Schedule:

@@ -155,7 +155,7 @@ def _wire(schedule: Schedule) -> WireSchedule:
     runs = [WireRun(*run) for run in schedule.runs]
     return WireSchedule(
         schedule.name, schedule.generation, schedule.version, schedule.state, schedule.since, schedule.cron,
-        schedule.zone, schedule.overlap, schedule.missed, schedule.summary, schedule.digest, runs,
+        schedule.zone, schedule.overlap, schedule.missed, schedule.summary, schedule.digest, runs, schedule.keep,
     )  # fmt: skip
 
 

@@ -9,7 +9,9 @@ from typing import Final, NamedTuple
 SCHEDULES_MAX: Final = 1_000
 """Names of schedules in one cluster, those of removed ones counted in."""
 RUNS_KEPT: Final = 50
-"""Runs of a schedule that are remembered, the last ones."""
+"""Runs of a schedule that are remembered, the last ones, whatever became of them."""
+KEEP_MAX: Final = 50
+"""Runs that began a job and are remembered besides, the last ones: so many jobs a schedule can keep."""
 WAITING_MAX: Final = 16
 """Runs of a schedule that wait for those before them."""
 CRON_CHARS_MAX: Final = 200
@@ -87,6 +89,8 @@ class Schedule:
     digest: bytes
     runs: tuple[ScheduledRun, ...] = ()
     """The last ones, by their moments."""
+    keep: int = 0
+    """Jobs of its last runs that stay; those of older ones are deleted when they are over. 0: all stay."""
 
     @property
     def removed(self) -> bool:

@@ -20,12 +20,15 @@ from p2pcrawl.model.cluster.schedule import RunOutcome, Schedule, ScheduledRun, 
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.peer.schedules.beginning import Beginning, moment_words
+from p2pcrawl.peer.schedules.old_runs import OldRuns
 
 log = logging.getLogger(__name__)
 
 LOOK_S = 0.5
 AGAIN_S = 2.0
 """Before a run is tried again that could not be begun."""
+TIDY_S = 10.0
+"""Between two looks at jobs of runs that are older than what their schedules keep."""
 RENEW_S = 60.0
 """Between two looks at the keys that passwords of schedules are sealed under."""
 
@@ -42,10 +45,11 @@ class _Outlook:
 class Firing:
     """Looks at all schedules again and again, until closed."""
 
-    def __init__(self, cluster: Cluster, beginning: Beginning) -> None:
+    def __init__(self, cluster: Cluster, beginning: Beginning, old_runs: OldRuns) -> None:
         self._book = cluster.schedules
         self._ownership = cluster.ownership
         self._beginning = beginning
+        self._old_runs = old_runs
         self._outlooks: dict[str, _Outlook] = {}
         self._at_work: dict[str, asyncio.Task[None]] = {}
         self._task: asyncio.Task[None] | None = None
@@ -60,6 +64,18 @@ class Firing:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._watch())
             group.create_task(self._renew())
+            group.create_task(self._tidy())
+
+    async def _tidy(self) -> None:
+        while True:
+            await asyncio.sleep(TIDY_S)
+            for schedule in [each for each in self._book.known if self._is_ours(each.name)]:
+                try:
+                    await self._old_runs.tidy(schedule)
+                except P2PCrawlError as error:
+                    log.debug("deleting the jobs of old runs of schedule %s: %s", schedule.name, error)
+                except Exception:
+                    log.exception("deleting the jobs of old runs of schedule %s failed", schedule.name)
 
     async def _renew(self) -> None:
         while True:

@@ -14,6 +14,7 @@ from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.schedules.schedule_book import task_digest
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.cluster.schedule import (
+    KEEP_MAX,
     Missed,
     Overlap,
     RunOutcome,
@@ -55,6 +56,7 @@ class ScheduleAnswer(TypedDict):
     zone: str
     overlap: str
     missed: str
+    keep: int
     since: float
     owner: NodeId
     next: list[float]
@@ -137,6 +139,9 @@ class ScheduleCalls:
             missed=_chosen(Missed, arguments, "missed", Missed.ONCE),
             summary=task.summary,
             digest=task_digest(packed),
+            # Those that wait were to run what it did before.
+            runs=tuple(run for run in known.runs if run.outcome is not RunOutcome.WAITING) if known is not None else (),
+            keep=_kept(arguments),
         )
         missing = await self._book.put(schedule, packed, task.sealed(self._seal, name))
         return {**self._told(schedule), "missing": missing}
@@ -172,6 +177,7 @@ class ScheduleCalls:
             zone=schedule.zone,
             overlap=schedule.overlap,
             missed=schedule.missed,
+            keep=schedule.keep,
             since=schedule.since / 1_000,
             owner=self._ownership.owner_id(bucket_of_hash(key_hash(schedule.name))),
             next=_upcoming(schedule),
@@ -207,6 +213,15 @@ def _upcoming(schedule: Schedule) -> list[float]:
         found.append(following / 1_000)
         moment = following
     return found
+
+
+def _kept(arguments: Mapping[str, Any]) -> int:
+    keep = arguments.get("keep", 0)
+    if not isinstance(keep, int) or isinstance(keep, bool) or not 0 <= keep <= KEEP_MAX:
+        raise ConfigurationError(
+            f"keep is how many jobs of the last runs stay: 1 to {KEEP_MAX}, or 0 for all that there will ever be"
+        )
+    return keep
 
 
 def _chosen(kind: type[E], arguments: Mapping[str, Any], name: str, default: E) -> E:

@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from p2pcrawl.model.cluster.schedule import (
     CRON_CHARS_MAX,
+    KEEP_MAX,
     RUNS_KEPT,
     SCHEDULES_MAX,
     TASK_BYTES_MAX,
@@ -53,7 +54,8 @@ class WireSchedule(Record):
     missed: Missed
     summary: Annotated[str, Meta(max_length=WHY_CHARS_MAX)]
     digest: Annotated[bytes, Meta(max_length=32)]
-    runs: Annotated[list[WireRun], Meta(max_length=RUNS_KEPT + WAITING_MAX)]
+    runs: Annotated[list[WireRun], Meta(max_length=RUNS_KEPT + KEEP_MAX + WAITING_MAX)]
+    keep: Annotated[int, Meta(ge=0, le=KEEP_MAX)] = 0
 
 
 class SchedulesDiffering(PeerReply, tag=81):

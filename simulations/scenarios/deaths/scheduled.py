@@ -143,5 +143,7 @@ SCENARIO = Scenario(
     faults,
     replicas_min=2,
     masters_min=3,
-    drawn=False,
+    besides=("limits",),
+    pages_max=60,
+    share=0.03,
 )

@@ -21,19 +21,25 @@ def told(**changes: Any) -> dict[str, Any]:
     refused = {**run, "at": AT + 60, "outcome": "refused", "job": 0, "state": "", "why": "too\nlong", "by_hand": True}
     return {
         "name": "news", "state": "active", "does": "links http://a.example/", "cron": "* * * * *", "zone": "UTC",
-        "overlap": "skip", "missed": "once", "since": AT, "owner": "ab" * 20, "next": [AT + 120], "missing": [],
-        "runs": [run, refused],
+        "overlap": "skip", "missed": "once", "keep": 0, "since": AT, "owner": "ab" * 20, "next": [AT + 120],
+        "missing": [], "runs": [run, refused],
     } | changes  # fmt: skip
 
 
 def test_schedule_is_told_with_its_runs_the_last_one_first() -> None:
     assert list(schedule_words(told())) == [
         "schedule news (active): links http://a.example/, * * * * * UTC",
-        "  overlap skip, missed once; master abababab sees to it",
+        "  overlap skip, missed once, all jobs stay; master abababab sees to it",
         "  next: 2026-11-18 11:08:40 UTC",
         "  2026-11-18 11:07:40 UTC refused, by hand: too\\nlong",
         "  2026-11-18 11:06:40 UTC started, job 7 finished",
     ]
+
+
+def test_schedule_that_keeps_few_jobs_says_how_many() -> None:
+    said = list(schedule_words(told(keep=30)))
+
+    assert said[1] == "  overlap skip, missed once, the jobs of the last 30 runs stay; master abababab sees to it"
 
 
 def test_paused_schedule_without_a_run_says_so() -> None:

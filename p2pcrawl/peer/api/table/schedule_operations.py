@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from p2pcrawl.model.cluster.schedule import CRON_CHARS_MAX, ZONE_CHARS_MAX, Missed, Overlap
+from p2pcrawl.model.cluster.schedule import CRON_CHARS_MAX, KEEP_MAX, ZONE_CHARS_MAX, Missed, Overlap
 from p2pcrawl.model.crawl.job import LABEL_MAX
 from p2pcrawl.peer.api.table.job_operations import SubmittedCrawl
 from p2pcrawl.peer.api.table.operation import Operation, Parameter, Rank, RequestPart
@@ -34,6 +34,7 @@ class NewSchedule(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True
     overlap: Overlap = Overlap.SKIP
     missed: Missed = Missed.ONCE
     replace: bool = False
+    keep: Annotated[int, msgspec.Meta(ge=0, le=KEEP_MAX)] = 0
 
 
 def _steering(verb: str, summary: str, answer: Any = ScheduleAnswer) -> Operation:
