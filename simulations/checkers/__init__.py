@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 
 from ..play.evidence import Evidence, Violation
 from .cluster import balance, bounds, copies, healing, membership, movement, ownership, parts, quiet
-from .history import acknowledged, ballots, counted, endings, handovers, permissions, rumours, verbs
-from .wanted import duplicates, scheduled, visits
+from .history import acknowledged, ballots, consents, counted, endings, handovers, permissions, rumours, tables, verbs
+from .wanted import boards, duplicates, reextraction, scheduled, visits
 from .work import (
     answers,
     children,
@@ -42,6 +42,8 @@ CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "delivered": delivered.check,
     "deleted": deleted.check,
     "scheduled": scheduled.check,
+    "boards": boards.check,
+    "reextraction": reextraction.check,
     "fetches": fetches.check,
     "visits": visits.check,
     "politeness": politeness.check,
@@ -50,6 +52,7 @@ CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "finish": finish.check,
     "statements": statements.check,
     "acknowledged": acknowledged.check,
+    "tables": tables.check,
     "counted": counted.check,
     "handovers": handovers.check,
     "endings": endings.check,
@@ -57,6 +60,7 @@ CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "verbs": verbs.check,
     "told": told.check,
     "ballots": ballots.check,
+    "consents": consents.check,
     "rumours": rumours.check,
     "ownership": ownership.check,
     "parts": parts.check,

@@ -129,6 +129,13 @@ CONTROLS = {
         Options(scenario="rolling", masters=3, pages=60, hosts=30, limit_s=LIMIT_S),
         (swap(AccountKeeping.life, _life_of_this_start),),
     ),
+    "counted-alone": Control(
+        "what a master counted is with nobody else, though nothing is lost",
+        "counted",
+        Options(masters=3, pages=60, hosts=12, limit_s=LIMIT_S),
+        (swap(AccountKeeping.tell, _tell_nobody),),
+        says="is kept by",
+    ),
     "account-kept-to-itself": Control(
         "what a master counted is told to nobody",
         "statements",

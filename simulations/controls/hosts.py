@@ -13,7 +13,7 @@ from p2pcrawl.master.copies.host_orders import HostOrders
 from p2pcrawl.model.cluster.node import NodeId
 
 from ..play.options import Options
-from .making.control import LIMIT_S, Control
+from .making.control import LIMIT_S, LONG_S, Control
 from .making.swaps import swap
 
 # -- hosts-forgotten: what a host asks for stays with the master that it told it to -----------
@@ -31,6 +31,17 @@ def ask_at_once(self: Workbench, buckets: Collection[int], now: float) -> None:
 
 async def _hold_nothing(self: Holdings, buckets: Collection[int]) -> dict[int, HostNote]:
     return {}
+
+
+# -- some-left-alone: hosts are not asked again for long ---------------------------------------
+
+LEFT_ALONE_S = 30.0
+_may_begin = Host.may_begin
+
+
+def _spare_some(self: Host, now: float, pace: Pace) -> bool:
+    spared = self.key % 3 == 0 and self.answered and now < self.spaced_from + LEFT_ALONE_S
+    return not spared and _may_begin(self, now, pace)
 
 
 # -- robots-ignored ---------------------------------------------------------------------------
@@ -69,6 +80,13 @@ CONTROLS = {
         "politeness",
         replace(_CHANGES, masters=4, pages=250),
         (swap(Host._asked_delay_s, _as_ordered),),
+    ),
+    "some-left-alone": Control(
+        "one host in three is left alone for half a minute after each answer",
+        "healing",
+        Options(masters=3, pages=60, hosts=8, limit_s=LONG_S),
+        (swap(Host.may_begin, _spare_some),),
+        says="nobody has asked",
     ),
     "hosts-forgotten": Control(
         "a new owner knows nothing of its hosts, and asks them at once",

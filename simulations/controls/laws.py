@@ -15,6 +15,7 @@ from p2pcrawl.core.membership.listening import Listener
 from p2pcrawl.core.membership.output import MembershipOutput
 from p2pcrawl.core.membership.probing import Prober
 from p2pcrawl.frontier.records.batch import LeaseRow
+from p2pcrawl.master.buckets.generation import Generation
 from p2pcrawl.master.buckets.handover import Handover
 from p2pcrawl.master.buckets.takeover import Takeover
 from p2pcrawl.master.copies.copier import Copier
@@ -44,7 +45,7 @@ def _done() -> asyncio.Future[bool]:
     return done
 
 
-def _forget_later(self: Handover, buckets: Collection[int], still: Callable[[], bool]) -> asyncio.Future[bool]:
+def _forget_later(self: Handover, buckets: Collection[int], generation: Generation) -> asyncio.Future[bool]:
     return _done()
 
 

@@ -8,11 +8,13 @@ from math import inf
 
 from p2pcrawl.core.majority.consent import Consent
 from p2pcrawl.core.membership import suspicion
+from p2pcrawl.core.membership.courier import Courier
 from p2pcrawl.core.membership.output import MembershipOutput
+from p2pcrawl.core.membership.probing import Prober
 from p2pcrawl.core.membership.self_defence import Claims
 from p2pcrawl.core.membership.swim import Membership
-from p2pcrawl.model.cluster.gossip import Alive, Entry, Update
-from p2pcrawl.model.cluster.node import Status
+from p2pcrawl.model.cluster.gossip import Ack, Alive, Entry, Update
+from p2pcrawl.model.cluster.node import NodeId, Status
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.sealed.datagrams import DatagramSeal, Opened
 
@@ -67,6 +69,14 @@ def _remember_as_left(self: Membership, entries: Iterable[Entry], now: float) ->
     _remember(self, [replace(entry, status=Status.LEFT) for entry in entries], now)
 
 
+def _no_charge(self: Courier, id: NodeId) -> list[Update]:
+    return []
+
+
+def _hear_no_answer(self: Prober, ack: Ack, out: MembershipOutput) -> None:
+    pass
+
+
 CONTROLS = {
     "remembered-as-left": Control(
         "one that is back says that all have left whom it knew",
@@ -97,5 +107,19 @@ CONTROLS = {
         "quiet",
         Options(scenario="lossy", masters=2, pages=20, hosts=3, limit_s=LIMIT_S),
         (swap(DatagramSeal.open, _open_or_raise),),
+    ),
+    "charges-untold": Control(
+        "who asks a suspect does not say what is held against it",
+        "rumours",
+        Options(scenario="churn", masters=4, pages=60, hosts=8, limit_s=LIMIT_S),
+        (swap(Courier.charge, _no_charge),),
+        says="which it suspects, and does not say so",
+    ),
+    "answers-unheard": Control(
+        "members are suspected that have answered",
+        "rumours",
+        Options(masters=3, pages=30, hosts=6, limit_s=LIMIT_S),
+        (swap(Prober.acked, _hear_no_answer),),
+        says="which has answered",
     ),
 }

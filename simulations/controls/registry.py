@@ -15,6 +15,7 @@ from . import (
     rows,
     sinks,
     storage,
+    wanted,
     words,
 )
 from .making.control import Control
@@ -31,6 +32,7 @@ CONTROLS: dict[str, Control] = {
     **sinks.CONTROLS,
     **injections.CONTROLS,
     **clearing.CONTROLS,
+    **wanted.CONTROLS,
     **words.CONTROLS,
     **laws.CONTROLS,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from p2pcrawl.core.buckets.standings import Standing
@@ -14,6 +14,7 @@ from p2pcrawl.frontier.records.batch import Ending, ItemRow, KeptItems
 from p2pcrawl.frontier.records.due_visits import DueVisit
 from p2pcrawl.frontier.records.item_table import ItemTable
 from p2pcrawl.frontier.texts.imprint_table import ImprintTable
+from p2pcrawl.master.buckets.generation import Generation
 from p2pcrawl.master.buckets.handover import Handover
 from p2pcrawl.master.buckets.taking import Taking
 from p2pcrawl.master.copies import row_forms
@@ -48,9 +49,9 @@ def _learn_nothing_moved(self: ImprintTable, records: Collection[int]) -> None:
 # -- never-given-up: who hands a bucket over keeps its records, too ---------------------------
 
 
-def _keep_rows(self: Handover, buckets: Collection[int], still: Callable[[], bool]) -> asyncio.Future[bool]:
-    done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-    done.set_result(True)
+def _keep_rows(self: Handover, buckets: Collection[int], generation: Generation) -> asyncio.Future[None]:
+    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    done.set_result(None)
     return done
 
 
@@ -74,7 +75,7 @@ def _remove_nothing(self: ItemTable, records: Collection[int]) -> Counter[int]:
 # -- not-taken-in: what is handed over is said to be taken, and is dropped --------------------
 
 
-async def _take_nothing_in(self: Taking, rows: list[Row], generation: int) -> None:
+async def _take_nothing_in(self: Taking, rows: list[Row], generation: Generation) -> None:
     pass
 
 

@@ -63,6 +63,13 @@ CONTROLS = {
         replace(_SMALL, seed=2),
         (swap(ItemTable._marks, _mark_all),),
     ),
+    "marked-unbrought": Control(
+        "records say at once that every sink has their items",
+        "delivered",
+        replace(_SMALL, seed=2),
+        (swap(ItemTable._marks, _mark_all),),
+        says="which it has not",
+    ),
     "new-keys": Control(
         "an item has another key each time that it is brought",
         "delivered",

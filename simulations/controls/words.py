@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from p2pcrawl.core.buckets.copy_ledger import Copying
@@ -11,10 +12,14 @@ from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.core.buckets.standings import Standing
 from p2pcrawl.core.control import PAUSED
 from p2pcrawl.core.control import Control as StateOfJob
+from p2pcrawl.core.majority.consent import Consent
 from p2pcrawl.master.buckets.handover import Handover
+from p2pcrawl.master.buckets.takeover import Takeover
 from p2pcrawl.master.copies.copier import Copier
 from p2pcrawl.master.majority.roll import Roll
+from p2pcrawl.master.slaves.slaves import Slaves
 from p2pcrawl.master.steering import LOOK_S, Steering
+from p2pcrawl.model.cluster.node import NodeId
 
 from ..play.options import Options
 from .making.control import LIMIT_S, Control
@@ -61,6 +66,39 @@ async def _look_after_paused_jobs(self: Steering) -> None:
         looks.cancel()
 
 
+_Shares = list[tuple[NodeId, frozenset[int]]]
+
+
+_audiences = Takeover._audiences
+
+
+def _following_only(self: Takeover, begun: frozenset[int]) -> tuple[_Shares, _Shares]:
+    return _audiences(self, begun)[0], []
+
+
+def _since_ever(self: Ownership, bucket: int) -> int:
+    return 0
+
+
+def _promised_nothing(self: Consent, now: float) -> Mapping[NodeId, int]:
+    return {}
+
+
+def _recount(self: Consent, now: float) -> None:
+    """Takes the consent of one voter for that of most."""
+    self._until = max((at for _, _, at in self._agreed.values()), default=-self._timings.grant_s)
+    self._until += self._timings.grant_s
+    self._stood = True
+
+
+def _go_on(self: Slaves) -> None:
+    pass
+
+
+_ROLLING = Options(scenario="rolling", masters=3, pages=60, hosts=12, limit_s=LIMIT_S)
+_MAJORITY = Options(scenario="majority", masters=4, pages=60, hosts=8, limit_s=LIMIT_S)
+_SLOW_PAGES = replace(_MAJORITY, draws=("web",))
+
 CONTROLS = {
     "paused-goes-on": Control(
         "a job that was paused goes on by itself, under its next version, while something of it is queued",
@@ -103,5 +141,40 @@ CONTROLS = {
         "ballots",
         Options(scenario="majority", masters=3, pages=40, hosts=6, limit_s=LIMIT_S),
         (swap(Roll._save, _not_saved),),
+    ),
+    "epochs-half-told": Control(
+        "a bucket is served under an epoch of which only those that follow it are told",
+        "handovers",
+        Options(masters=3, pages=30, hosts=6, limit_s=LIMIT_S),
+        (swap(Takeover._audiences, _following_only),),
+        says="has not said to have heard",
+    ),
+    "nothing-since-ever": Control(
+        "whoever takes a bucket over says that nothing was acknowledged in it before",
+        "handovers",
+        _ROLLING,
+        (swap(Ownership.since, _since_ever),),
+        says="says that nothing was acknowledged",
+    ),
+    "promises-forgotten": Control(
+        "a voter agrees to one view while it has promised to stand by another",
+        "consents",
+        _MAJORITY,
+        (swap(Consent._promised, _promised_nothing),),
+        says="to stand by another",
+    ),
+    "one-for-most": Control(
+        "the consent of one voter is taken for that of most",
+        "consents",
+        _MAJORITY,
+        (swap(Consent.recount, _recount),),
+        says="has not the consent of most",
+    ),
+    "open-without-consent": Control(
+        "what slaves have open goes on when the consent of most is over",
+        "consents",
+        _SLOW_PAGES,
+        (swap(Slaves.halt, _go_on),),
+        says="had the consent of most till",
     ),
 }

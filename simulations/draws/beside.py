@@ -11,11 +11,11 @@ from random import Random
 from typing import Final
 
 from ..kernel.moments import CAME, COMES, COMMITS, COMMITTED, LEAVES, LEFT
-from ..play.aims import BOTH, NODE, PEER, Aim
+from ..play.aims import BOTH, NODE, PEER, Aim, elsewhere
 from ..play.faults import Fault
 from ..play.options import KEYS, Options
 
-AIMS: Final = (1, 3)
+AIMS: Final = (2, 5)
 DEPTHS: Final = (0, 10_000, 20_000, 30_000)
 VERBS: Final = (2, 5)
 WHOLE_MAX: Final = 120
@@ -26,7 +26,7 @@ FOR_S: Final = (0.3, 2.0, 5.0, 9.0, 15.0)
 RESTS_S: Final = (0.5, 4.0, 12.0)
 DELAYS_S: Final = (0.0, 2.0, 4.0)
 """Of hosts that people change; 0 lets them rest."""
-UNAIMED: Final = frozenset({"alone", "newcomers", "clearing", "inject"})
+UNAIMED: Final = frozenset({"alone", "newcomers", "clearing", "inject", "boards", "reextraction"})
 """Scenarios that count on nothing else happening, or lose disks that nothing else may be lost with."""
 KEEPS_DISKS: Final = frozenset({"majority", "massacre", "wiped", "swarm", "aimed"})
 """Scenarios in which disks are lost already: aims take no more of them."""
@@ -35,20 +35,31 @@ _MESSAGE, _STORE = (LEAVES, LEFT, COMES, CAME), (COMMITS, COMMITTED)
 KINDS: Final[dict[str, tuple[tuple[str, ...], int]]] = {
     "Adopted": (_MESSAGE, 3),
     "AskElectorate": (_MESSAGE, 3),
+    "Beat": (_MESSAGE, 297),
     "Borrow": (_MESSAGE, 12),
+    "Buckets.forget": (_STORE, 5),
     "Bye": (_MESSAGE, 2),
-    "CallIn": (_MESSAGE, 3),
     "CalledIn": (_MESSAGE, 3),
+    "CallIn": (_MESSAGE, 3),
     "Claim": (_MESSAGE, 37),
     "CloseJob": (_MESSAGE, 4),
+    "Compared": (_MESSAGE, 230),
     "Copied": (_MESSAGE, 300),
     "Copy": (_MESSAGE, 300),
+    "CopyStore._drop": (_STORE, 53),
+    "CopyStore.put": (_STORE, 300),
+    "CopyStore.set_standings": (_STORE, 132),
+    "CopyStore.spool": (_STORE, 5),
     "Delivered": (_MESSAGE, 12),
     "Discover": (_MESSAGE, 52),
     "DropCopies": (_MESSAGE, 50),
+    "Dropped": (_MESSAGE, 50),
     "Elected": (_MESSAGE, 3),
+    "Forget": (_MESSAGE, 6),
+    "Forgotten": (_MESSAGE, 22),
     "Grant": (_MESSAGE, 100),
     "Halt": (_MESSAGE, 2),
+    "Hello": (_MESSAGE, 2),
     "HostsOrdered": (_MESSAGE, 3),
     "JobClosing": (_MESSAGE, 4),
     "Leaving": (_MESSAGE, 2),
@@ -56,26 +67,33 @@ KINDS: Final[dict[str, tuple[tuple[str, ...], int]]] = {
     "ListKeys": (_MESSAGE, 7),
     "Marked": (_MESSAGE, 12),
     "Merge": (_MESSAGE, 5),
+    "Mirrored": (_MESSAGE, 4),
+    "MirrorJob": (_MESSAGE, 4),
+    "Noted": (_MESSAGE, 79),
     "Offer": (_MESSAGE, 11),
+    "Offered": (_MESSAGE, 10),
     "OrderHosts": (_MESSAGE, 3),
     "Orphans": (_MESSAGE, 3),
     "Pull": (_MESSAGE, 20),
     "PullCopies": (_MESSAGE, 26),
-    "PullKeys": (_MESSAGE, 5),
     "Pulled": (_MESSAGE, 20),
     "PulledCopies": (_MESSAGE, 26),
+    "PullKeys": (_MESSAGE, 5),
     "Released": (_MESSAGE, 37),
+    "Renewed": (_MESSAGE, 297),
     "Repaid": (_MESSAGE, 12),
     "Repay": (_MESSAGE, 12),
     "Report": (_MESSAGE, 102),
     "ReportsDurable": (_MESSAGE, 102),
+    "Returned": (_MESSAGE, 1),
     "Settled": (_MESSAGE, 51),
     "Store.commit": (_STORE, 284),
-    "CopyStore.put": (_STORE, 300),
-    "CopyStore.spool": (_STORE, 5),
+    "Store.life": (_STORE, 2),
+    "Store.recover": (_STORE, 1),
     "Synced": (_MESSAGE, 25),
     "Taken": (_MESSAGE, 22),
     "Voted": (_MESSAGE, 3),
+    "Welcome": (_MESSAGE, 2),
     "Whole": (_MESSAGE, 83),
 }
 """The kinds of moments that are aimed at, and about how many of each come in a run where there are any: loans come with
@@ -163,18 +181,20 @@ def drawn_aims(options: Options) -> list[Aim]:
     never = frozenset[str]().union(*(kinds for what, kinds in _NEEDS.items() if not there[what]))
     kinds = [kind for kind in KINDS if kind not in never]
     weights = [1.0 / log(KINDS[kind][1] + 2.0) for kind in kinds]
-    does = ["crash", "power-loss", "power-loss", "freeze"]
+    does = ["crash", "power-loss", "power-loss", "freeze", "freeze"]
     if options.replicas > 1 and options.scenario not in KEEPS_DISKS and not there["majority"]:
         does += ["wipe", "wipe"]
     made: list[Aim] = []
     for number in range(dice.randint(*AIMS)):
         (kind,) = dice.choices(kinds, weights)
         phases, count = KINDS[kind]
-        side = dice.choice((NODE, NODE, PEER, PEER, BOTH)) if phases is _MESSAGE else NODE
+        who = elsewhere(Random(f"{options.seed}/aims elsewhere {number}"), options.masters, options.slaves)
+        side = dice.choice((NODE, NODE, PEER, PEER, BOTH)) if phases is _MESSAGE and not who else NODE
         made.append(
             Aim(
                 kind=kind,
                 phase=dice.choice(phases),
+                who=who,
                 do=dice.choice(does),
                 nth=round(exp(dice.uniform(0.0, log(count)))),
                 side=side,

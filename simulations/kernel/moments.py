@@ -64,7 +64,7 @@ class DiskWitness(Protocol):
     """A witness, who is told what each transaction has stored."""
 
     def tap(self, node: str, connection: sqlite3.Connection, changes: list[tuple[Any, ...]]) -> bool:
-        """Begins to listen at a connection that has just committed; tells whether there is anything to hear."""
+        """Begins to listen at a connection without an open transaction; tells whether there is anything to hear."""
 
     def committed(self, node: str, changes: list[tuple[Any, ...]]) -> None:
         """Takes in what was committed."""

@@ -44,6 +44,9 @@ class Sight(Protocol):
         says to have it may have had once (docs/copies.md).
         """
 
+    def unsynced(self, master: str) -> bool:
+        """Tells whether a loss of power at this moment could take away what has been committed on a disk."""
+
     def deleted(self, job: int) -> bool:
         """Tells whether somebody has had a job deleted."""
 
@@ -65,6 +68,11 @@ class Acknowledged:
     """The links of each page of the web, and what leads to what is the other way round:"""
     parents: Mapping[Key, Sequence[Key]]
     tell: Tell
+
+    def synced(self, master: str, other: str, what: str) -> None:
+        """Judges an acknowledgement of any kind: whatever is committed by then outlives a loss of power."""
+        if self.sight.unsynced(master):
+            self._tell(master, f"sent {other} {what} while a loss of power could take away what it has committed")
 
     # -- what a master says to another ---------------------------------------------------------
 
@@ -108,9 +116,13 @@ class Acknowledged:
         """Judges leases, (record, lease) of each, at the moment at which a slave is told of them."""
         store = self.stores.store(master)
         for record, lease in leases:
+            key = store.numbers.get(record)
+            name = f"record {record}" if key is None else self.sight.name(key)
             if store.leases.get(record) != lease:
-                name = self.sight.name(store.numbers[record]) if record in store.numbers else f"record {record}"
                 self._tell(master, f"granted {name} to {slave}, and has no such lease on its disk")
+                return
+            if key is not None and phase_of(store.records[key]):
+                self._tell(master, f"granted {name} to {slave}, which is through, as its own disk says")
                 return
 
     def reported(self, master: str, slave: str, leases: Iterable[tuple[int, int]]) -> None:
@@ -118,9 +130,10 @@ class Acknowledged:
         store = self.stores.store(master)
         for record, lease in leases:
             key = store.numbers.get(record)
-            if key is not None and store.leases.get(record) == lease and not phase_of(store.records[key]):
-                text = f"told {slave} that its report of {self.sight.name(key)} is durable, and it is not on its disk"
-                self._tell(master, text)
+            if key is not None and store.leases.get(record) == lease:
+                text = f"told {slave} that its report of {self.sight.name(key)} is durable"
+                amiss = "its lease is open still" if phase_of(store.records[key]) else "it is not on its disk"
+                self._tell(master, f"{text}, and {amiss}")
                 return
 
     def paused(self, master: str, slave: str, host: str, key: int, asked_s: float) -> None:
@@ -152,6 +165,20 @@ class Acknowledged:
             text = f"{what} that {self.sight.name(key)} is done, and {self.sight.name(link)} was with {told(stores)}"
             self._tell(node, f"{text} only, of {wanted}")
             return
+
+    def unspooled(self, node: str, key: Key) -> None:
+        """Judges a disk that keeps a link no more: it is settled, or the disk has it as its own."""
+        if key in self.stores.store(node).records or self.sight.deleted(key[2]) or self.sight.destroyed(key):
+            return
+        stores, wanted = self._stores_of(key), min(self.replicas, self.sight.known)
+        if len(stores) < wanted:
+            text = f"keeps {self.sight.name(key)} no more, which is with {told(stores)} only, of {wanted}"
+            self._tell(node, text)
+
+    def leased_twice(self, node: str, key: Key) -> None:
+        """Judges a disk that says that a URL has another lease from now on, though the one before is not over."""
+        if not self.sight.deleted(key[2]):
+            self._tell(node, f"leased {self.sight.name(key)} once more, which is in a slave's hands")
 
     def goes_back(self, node: str, key: Key, before: int, after: int) -> None:
         """Judges a disk that knows a URL to be less far than it knew before."""

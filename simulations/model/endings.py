@@ -7,7 +7,7 @@ that was ever settled is with those who signed it (docs/cluster.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
@@ -37,7 +37,9 @@ class JobRow(NamedTuple):
     signers: tuple[str, ...] = ()
     """of these masters;"""
     flaw: str = ""
-    """what is wrong with it, by what each of them has signed."""
+    """what is wrong with it, by what each of them has signed;"""
+    certificate: bytes = b""
+    """and this is it."""
 
     @property
     def rank(self) -> tuple[int, int]:
@@ -69,6 +71,8 @@ class Endings:
     tell: Tell
     jobs: dict[str, dict[int, JobRow]] = field(default_factory=dict)
     """Each master's, by its disk."""
+    certified: dict[bytes, float] = field(default_factory=dict)
+    """When each certificate was first on any disk."""
     _judged: set[tuple[int, int]] = field(default_factory=set)
     """The ends that were looked at: the job, and the version of its end."""
 
@@ -87,6 +91,8 @@ class Endings:
         if row is None:
             return
         mine[job] = row
+        if row.certificate:
+            self.certified.setdefault(row.certificate, self.sight.now_s)
         if before is not None and row != before:
             self._follows(node, job, before, row)
         if (row.version >= FINAL) != (row.state in ENDS_FOR_GOOD):
@@ -95,7 +101,7 @@ class Endings:
             self._tell(node, f"has job {job} {row.state} with a certificate that does not hold: {row.flaw}")
         if row.state == FINISHED and not row.reason and (job, row.version) not in self._judged:
             self._judged.add((job, row.version))
-            self._is_over(node, job)
+            self._is_over(node, job, row)
             if row.final:
                 self._is_all_signed(node, job, row)
 
@@ -131,19 +137,18 @@ class Endings:
             if not any(other is not None and other.rank == row.rank for other in others):
                 self._tell(node, f"changed job {job} from {before.state} to {row.state} under version {row.version}")
 
-    def _is_over(self, node: str, job: int) -> None:
+    def _is_over(self, node: str, job: int, row: JobRow) -> None:
         """Judges the first word that a job is finished: nothing may be open where anybody can be asked."""
         if self.sight.injecting():
             return
-        for key, name in self._open(node, job):
+        # Who says so asks itself, too, however lately it came; and whoever signed was asked.
+        for key, name in self._open(job, self.sight.present() | {node} | self.sight.named(row.signers)):
             self._tell(node, f"has job {job} finished while {self.sight.name(key)} is queued on the disk of {name}")
             return
 
-    def _open(self, node: str, job: int) -> Iterator[tuple[Key, str]]:
-        """Yields what is left of a job by all disks of masters that can be asked, and the disk that says so."""
-        # Who says so asks itself, too, however lately it came.
-        asked = sorted(self.sight.present() | {node})
-        stores = [(name, self.stores.of[name]) for name in asked if name in self.stores.of]
+    def _open(self, job: int, asked: Collection[str]) -> Iterator[tuple[Key, str]]:
+        """Yields what is left of a job by the disks of all that were asked, and the disk that says so."""
+        stores = [(name, self.stores.of[name]) for name in sorted(asked) if name in self.stores.of]
         known: dict[Key, tuple[int, str]] = {}
         for name, store in stores:
             for part in store.held, store.records:

@@ -12,37 +12,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from .acknowledged import HEARD_S, Sight, Tell
+from .acknowledged import HEARD_S, Tell
+from .epochs import Epochs, Views
+from .standings import Standing, in_words, less_of, standing_of
 from .stores import Key, StandingRow, Store, Stores, told
 
 ON_ITS_WAY_S: Final = 10.0
 """So long something that is sent to one that is there may be under way."""
 COUNTING_S: Final = 1.0
 """So long before somebody tells how much it has it may have counted."""
-Span = tuple[int, int]
-
-
-class Standing(NamedTuple):
-    """The word of somebody on a bucket: all epochs up to ``base``, those of the pieces, and those behind ``lack`` up to
-    ``epoch`` are there as a whole."""
-
-    epoch: int
-    lack: int = 0
-    base: int = 0
-    pieces: tuple[Span, ...] = ()
-
-    def has(self, epoch: int) -> bool:
-        """Tells whether all of an epoch is there."""
-        spans = ((-1, self.base), *self.pieces, (self.lack if self.lack else -1, self.epoch))
-        return any(before < epoch <= last for before, last in spans)
-
-
-class _Epoch(NamedTuple):
-    """An epoch of a bucket that somebody has noted: whose it is, who noted it first, and when."""
-
-    owner: str
-    witness: str
-    at_s: float
 
 
 class _Fact(NamedTuple):
@@ -59,7 +37,7 @@ class Handovers:
     """Judges what masters say of buckets, against the stores of that moment."""
 
     stores: Stores
-    sight: Sight
+    sight: Views
     replicas: int
     tell: Tell
     _facts: dict[int, dict[Key, _Fact]] = field(default_factory=lambda: defaultdict(dict))
@@ -68,9 +46,13 @@ class Handovers:
     """What somebody had of what it has let go of for somebody else."""
     _synced: dict[tuple[str, int], tuple[float, int]] = field(default_factory=dict)
     """When a holder was last told that its copies of a bucket are whole, and under which epoch."""
-    _epochs: dict[tuple[int, int], _Epoch] = field(default_factory=dict)
-    """Whose each epoch of each bucket is."""
+    _epochs: Epochs = field(init=False)
+    _dropping: dict[tuple[str, int], float] = field(default_factory=dict)
+    """When somebody was last told to drop its copies of a bucket: what it says of it falls before its disk does."""
     _due: deque[tuple[float, Callable[[], None]]] = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        self._epochs = Epochs(self.stores, self.sight, self.tell)
 
     # -- what is acknowledged ------------------------------------------------------------------
 
@@ -84,6 +66,7 @@ class Handovers:
             if bucket is not None and bucket in standings:
                 having = frozenset(self.stores.having(key))
                 self._facts[bucket].setdefault(key, _Fact(now_s, standings[bucket].epoch, away, having))
+                self._epochs.served(owner, bucket, standings[bucket].epoch)
 
     def settled(self, job: int) -> list[Key]:
         """Returns all that was ever settled of a job."""
@@ -108,8 +91,14 @@ class Handovers:
                 break
         for bucket, standing in standings.items():
             if (lacking := self._missing(master, store, bucket, standing)) is not None:
-                text = f"told {claimer} that of bucket {bucket} it has {_words(standing)}"
+                text = f"told {claimer} that of bucket {bucket} it has {in_words(standing)}"
                 self._tell(master, f"{text}, and lacks {self._name(lacking)}")
+                break
+            if self._dropping.get((master, bucket), -ON_ITS_WAY_S) >= self.sight.now_s - ON_ITS_WAY_S:
+                continue
+            if (row := store.standings.get(bucket)) is not None and (less := less_of(standing, standing_of(row))):
+                text = f"told {claimer} that of bucket {bucket} it has {in_words(standing)}"
+                self._tell(master, f"{text}, and its disk says that it has epoch {less}, too")
                 break
         for record, lease in store.leases.items():
             if (held := store.numbers.get(record)) in here:
@@ -144,7 +133,8 @@ class Handovers:
             if known is None or known.epoch < epoch:
                 self._tell(master, f"agreed to epoch {epoch} of bucket {bucket} with {claimer}, and has not noted it")
                 return
-        self._begun(master, claimer, epochs)
+        self._epochs.lacked(master, claimer, epochs)
+        self._epochs.begun(master, claimer, epochs)
 
     def leaves(self, master: str) -> None:
         """Judges the word of one that it goes, and has handed everything over: others have all, and know as much."""
@@ -184,6 +174,9 @@ class Handovers:
         now_s, store = self.sight.now_s, self.stores.store(owner)
         away = self.sight.away_since(now_s - HEARD_S) - {owner}
         for bucket in buckets:
+            if (row := store.standings.get(bucket)) is not None and row.lack:
+                self._tell(owner, f"says that copies of bucket {bucket} are whole, of which it lacks epoch {row.lack}")
+                return
             for key, fact in self._facts.get(bucket, {}).items():
                 if fact.at_s > now_s - ON_ITS_WAY_S or store.stamp(key) >= 0 or self.sight.deleted(key[2]):
                     continue
@@ -194,21 +187,33 @@ class Handovers:
                     self._tell(owner, f"{text} and is with {told(there)}")
                     return
 
-    def noted(self, holder: str, owner: str, epochs: dict[int, int]) -> None:
-        """Judges the word of a holder that it knows its copies to be whole under these epochs."""
+    def own(self, master: str, buckets: Iterable[int]) -> frozenset[int]:
+        """Returns those of these buckets which a master takes for its own."""
+        return frozenset(bucket for bucket in buckets if self.sight.holders(master, bucket)[:1] == (master,))
+
+    def noted(self, holder: str, owner: str, epochs: dict[int, int], own: frozenset[int] = frozenset()) -> None:
+        """Judges the word of a holder that it knows its copies to be whole under these epochs; ``own`` it took for its
+        own as it was told so.
+        """
         store = self.stores.store(holder)
+        if own := own & self.own(holder, own):
+            self._tell(holder, f"agreed with {owner} that its copies of bucket {min(own)} are whole, which is its own")
         for bucket, epoch in epochs.items():
             known = store.standings.get(bucket)
             if known is None or known.epoch < epoch:
                 self._tell(holder, f"agreed that bucket {bucket} is whole under epoch {epoch}, and has not noted it")
                 return
             self._synced[holder, bucket] = self.sight.now_s, epoch
-        self._begun(holder, owner, epochs)
+        self._epochs.begun(holder, owner, epochs)
         owners = self.stores.store(owner)
         mine = [key for key in owners.records if self.stores.bucket_of[key] in epochs and key not in store.held]
         lacking = [key for key in mine if key not in store.records]
         if lacking:
             self._later(lambda: self._lacks_still(holder, owner, store, owners, lacking))
+
+    def drops(self, holder: str, buckets: Iterable[int]) -> None:
+        """Takes in that somebody is told to drop its copies of these."""
+        self._dropping.update(((holder, bucket), self.sight.now_s) for bucket in buckets)
 
     def dropped(self, holder: str, key: Key) -> None:
         """Judges a disk from which a copy is gone: enough others have it, and the disk said first that it is not whole
@@ -227,6 +232,15 @@ class Handovers:
         elif (standing := store.standings.get(bucket)) is not None and not standing.lack:
             self._tell(holder, f"dropped {self._name(key)}, and its disk says that bucket {bucket} is whole there")
 
+    def gave_up(self, node: str, key: Key) -> None:
+        """Judges a disk from which a record is gone: a copy of it is there in its place, or enough others have it."""
+        store = self.stores.store(node)
+        if key in store.held or self.sight.deleted(key[2]):
+            return
+        if self._elsewhere(node, key) < self._wanted():
+            others = set(self.stores.having(key)) - {node}
+            self._tell(node, f"forgot its own record of {self._name(key)}, which is with {told(others)} besides")
+
     # -- what disks say ------------------------------------------------------------------------
 
     def stood(self, node: str, bucket: int, before: StandingRow | None, row: StandingRow) -> None:
@@ -242,20 +256,6 @@ class Handovers:
                        f"{self._name(lacking)}")  # fmt: skip
 
     # -- inside --------------------------------------------------------------------------------
-
-    def _begun(self, witness: str, owner: str, epochs: dict[int, int]) -> None:
-        """Judges the epochs under which somebody serves buckets, as another one has noted them: they are nobody
-        else's, unless all were away meanwhile who knew that.
-        """
-        now_s = self.sight.now_s
-        for place in epochs.items():
-            known = self._epochs.setdefault(place, _Epoch(owner, witness, now_s))
-            if known.owner == owner or {known.owner, known.witness} <= self.sight.away_since(known.at_s - HEARD_S):
-                continue
-            bucket, epoch = place
-            text = f"has bucket {bucket} under epoch {epoch}, which was {known.owner}'s at {known.at_s:.3f} s"
-            self._tell(owner, f"{text}, as {known.witness} knew")
-            return
 
     def _missing(
         self, master: str, store: Store, bucket: int, standing: Standing, *, among_its_own: bool = False
@@ -319,8 +319,3 @@ def _in_buckets(stores: Stores, store: Store, buckets: Collection[int]) -> Itera
         for key, stamp in part.items():
             if stores.bucket_of[key] in buckets:
                 yield key, stamp
-
-
-def _words(standing: Standing) -> str:
-    """Writes a standing."""
-    return f"all up to epoch {standing.epoch}" if not standing.lack else str(tuple(standing))

@@ -48,6 +48,8 @@ class Store:
     """The same, by their numbers there."""
     leases: dict[int, int] = field(default_factory=dict)
     """The lease of each that is in a slave's hands, by its number there."""
+    worked: dict[int, float] = field(default_factory=dict)
+    """Since when pages of each job were in slaves' hands."""
     held: dict[Key, int] = field(default_factory=dict)
     """Those that it holds for others."""
     spool: dict[int, Key] = field(default_factory=dict)
@@ -55,14 +57,22 @@ class Store:
     spooled: Counter[Key] = field(default_factory=Counter)
     """and how often each is among them."""
     standings: dict[int, StandingRow] = field(default_factory=dict)
-    pauses: set[int] = field(default_factory=set)
-    """The hosts of which it knows, or has known, that they asked to be left alone, by their keys."""
+    pauses: dict[int, int] = field(default_factory=dict)
+    """The hosts of which it knows, or has known, that they asked to be left alone, by their keys, and until when."""
+    accounts: dict[tuple[int, str, str, str], int] = field(default_factory=dict)
+    """The versions of what others have counted: by job, master, life and slice."""
     changed: dict[Key, float] = field(default_factory=dict)
-    """Since when it knows of its own what it knows, in this life."""
+    """Since when it knows of each what it knows, in this life."""
     came: dict[Key, float] = field(default_factory=dict)
     """Since when it knows what it has come to know in this life,"""
     left: dict[Key, tuple[float, int]] = field(default_factory=dict)
     """and what was let go of, when, and how far it was."""
+    queued: Counter[int] = field(default_factory=Counter)
+    """How often each of its own is in a queue, by its number there,"""
+    staged: Counter[int] = field(default_factory=Counter)
+    """and how many parts came of it before its end."""
+    found: dict[Key, tuple[int, ...]] = field(default_factory=dict)
+    """The numbers under which each is found."""
 
     def forget_records(self) -> None:
         """Begins anew with what is the disk's own."""
@@ -70,6 +80,10 @@ class Store:
         self.changed.clear()
         self.numbers.clear()
         self.leases.clear()
+        self.pauses.clear()
+        self.queued.clear()
+        self.staged.clear()
+        self.found.clear()
 
     def forget_copies(self) -> None:
         """Begins anew with what it holds for others, and what is kept with that."""
@@ -77,6 +91,7 @@ class Store:
         self.spool.clear()
         self.spooled.clear()
         self.standings.clear()
+        self.accounts.clear()
 
     def stamp(self, key: Key) -> int:
         """Returns how far the disk knows this to be; UNKNOWN if it does not."""

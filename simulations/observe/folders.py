@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from p2pcrawl.model.crawl.fingerprint import fingerprint
+from p2pcrawl.model.crawl.record import Phase
 
 QUEUED, DROPPED, FAILED, DONE = range(4)
 PHASES = ("queued", "dropped", "failed", "done")
@@ -101,6 +102,16 @@ def read_steps(path: Path, job: int) -> dict[Print, int]:
                 if steps.get((hi, lo), -1) < step:
                     steps[hi, lo] = step
     return steps
+
+
+def has_due(path: Path, job: int) -> bool:
+    """Tells whether this folder has a page that is done, and is to be visited again."""
+    if not (path / "frontier.db").exists():
+        return False
+    sql = "SELECT EXISTS (SELECT 1 FROM record WHERE job = ? AND turn > 0 AND phase = ?)"
+    with suppress(sqlite3.DatabaseError), _opened(path / "frontier.db") as database:
+        return bool(database.execute(sql, (job, int(Phase.DONE))).fetchone()[0])
+    return False
 
 
 def read_spooled(path: Path, job: int) -> frozenset[Print]:

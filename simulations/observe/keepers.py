@@ -3,7 +3,8 @@
 No master is asked what it has, or lacks. Each view says who holds a bucket by the ring; what is acknowledged while it
 is in force is on the disks of all these, so one of them is enough. A bucket is *bereft* when of one such view nobody is
 there that held it then, with the disk of then; it is *storeless* when nobody is there that ever held it before, so
-that no other can have got anything of it.
+that no other can have got anything of it. Who held it till another came in its place, and has not been told to drop it,
+holds it still.
 """
 
 from __future__ import annotations
@@ -86,11 +87,16 @@ class Keepers:
             disks = self._disks(up)
             self._gaps = {bucket: those for bucket, those in self._gaps.items() if not those & disks}
 
+    @property
+    def at_rest(self) -> bool:
+        """True if nothing has changed hands since all was last copied, and no disk was lost."""
+        return len(self.spells) == 1 and not self.spells[0].lost
+
     def copied(self, now_s: float, up: Collection[str]) -> None:
-        """Takes in that all that is there has been copied to those that are to hold it now. What was before matters
-        only where nobody is there who has it.
+        """Takes in that all that is there has been copied to those that are to hold it now, and dropped by others. What
+        was before matters only where nobody is there who has it.
         """
-        if len(self.spells) == 1 and not self.spells[0].lost:
+        if self.at_rest:
             return
         anew = {id(spell): Spell(spell.rows) for spell in self.spells if spell.ended_s == inf}
         kept = [
@@ -144,3 +150,11 @@ class Keepers:
 
     def _disks(self, ids: Collection[str]) -> frozenset[Disk]:
         return frozenset((id, self._had[id]) for id in ids)
+
+
+def has_excess(holder: str, rows: Rows, epochs: Sequence[int], lacks: Sequence[int]) -> bool:
+    """Tells whether somebody takes itself for whole in a bucket that it does not hold: its owner has stayed, and has
+    not told it yet that another one holds it now, so it does not know that it lacks what comes. ``epochs``: the last
+    one of each bucket that it knows; ``lacks``: the last one of these that it lacks, or 0.
+    """
+    return any(epoch and not lack and holder not in row for row, epoch, lack in zip(rows, epochs, lacks, strict=True))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from random import Random
 from typing import Any, Final
 
 from ..kernel.life import outside
@@ -21,6 +22,8 @@ NODE, PEER, BOTH = SIDES = ("node", "peer", "both")
 """Whose code runs at the moment, who is at the other end of its link, or the two of them."""
 BLOWS: Final = ("crash", "power-loss", "wipe", "freeze", "split")
 """The words of a plan's faults that can be aimed."""
+ELSEWHERE: Final = 0.25
+"""The share of drawn aims that strike somebody else than those at their moment."""
 FOR_S: Final = 10.0
 """For how long an aim's fault lasts, where it is not said."""
 
@@ -45,6 +48,8 @@ class Aim:
     """After which time it is undone."""
     of: str = ""
     """Only moments of this node count; nothing: those of all."""
+    who: str = ""
+    """Who is struck at the moment, wherever that is; nothing: whom ``side`` says."""
     beyond: bool = False
     """It strikes whether the cluster promises to bear that or not."""
     place: str = ""
@@ -54,7 +59,13 @@ class Aim:
         at = f"when {self.kind} {self.phase} for the {self.nth}. time" + (f" at {self.of}" if self.of else "")
         what = self.do if not self.peer_do else f"{self.do} and {self.peer_do}"
         later = f", {self.apart_s * 1000:g} ms apart" if self.apart_s else ""
-        return f"{what} of {self.side} {at}{later}"
+        return f"{what} of {self.who or self.side} {at}{later}"
+
+
+def elsewhere(dice: Random, masters: int, slaves: int) -> str:
+    """Draws who is struck by an aim in place of those at its moment; "" for most."""
+    names = [f"m{number}" for number in range(masters)] + [f"s{number}" for number in range(masters * slaves)]
+    return dice.choice(names) if dice.random() < ELSEWHERE else ""
 
 
 class Aimer:
@@ -100,7 +111,8 @@ class Aimer:
 
     def _hit(self, aim: Aim, moment: Moment) -> list[PeerMachine]:
         """Returns whom it would befall: nobody, unless all that are named are there, and are not the same."""
-        names = {NODE: (moment.node,), PEER: (moment.peer,), BOTH: (moment.node, moment.peer)}[aim.side]
+        sides = {NODE: (moment.node,), PEER: (moment.peer,), BOTH: (moment.node, moment.peer)}
+        names = (aim.who,) if aim.who else sides[aim.side]
         found = [self._machines[name] for name in dict.fromkeys(names) if name in self._machines]
         there = [m for m in found if m.node.up and not m.node.paused]
         if len(there) < len(names) or (aim.side == PEER and moment.peer == moment.node):

@@ -20,6 +20,7 @@ from ..observe.tables import Table
 from ..world.web import Crawl, Visit, Web
 from .healing import Ailment
 from .options import Options
+from .wanted import BoardsKept, Rereading
 
 
 class NotSettled(Exception):
@@ -185,12 +186,18 @@ class Evidence:
     """How often the results have each URL's item, where it is not said to be another's duplicate."""
     kept: list[ScheduleKept] = field(default_factory=list)
     """What has become of the runs of a schedule, by the word of each master."""
+    boards: list[BoardsKept] = field(default_factory=list)
+    """What has become of a job of boards."""
+    rereadings: list[Rereading] = field(default_factory=list)
+    """What has become of jobs that read stored pages."""
     results: list[dict[str, Any]] = field(default_factory=list)
     """The items that the results have."""
     held: Mapping[str, Sequence[Content]] = field(default_factory=dict)
     """What each disk said of each URL in the end, value by value."""
     one_each: bool = False
     """Each page that is done has one item, on each disk that has the page."""
+    certified: Mapping[bytes, float] = field(default_factory=dict)
+    """When each certificate was first on any disk."""
     label: str = ""
     """Of the job that this is about; nothing: that of the run."""
     crawl: Crawl | None = None
@@ -216,6 +223,13 @@ class Evidence:
         have had it done all the same.
         """
         return [(a.began_s, a.ended_s) for a in self.asked if a.verb == "retry" and a.job == self.label]
+
+    def entries(self) -> set[str]:
+        """Returns where the job begins: its start URLs, and what people put into it, whether they were answered or
+        not."""
+        starts = self.web.starts if self.crawl is None else self.crawl.starts
+        put_in = [a.arguments["urls"] for a in self.asked if a.verb == "inject" and a.job == self.label]
+        return {*starts, *(url for urls in put_in for url in urls)}
 
     def is_destroyed(self, key: Print) -> bool:
         """Tells whether something of a page's bucket is gone with all disks that had it, so that the page may be."""

@@ -9,7 +9,8 @@ from ..kernel.moments import ASKED, TOLD, Moment
 from ..model.endings import AWAY_S, COUNTED_S
 from ..model.stores import Key
 from ..observe.folders import print_of
-from ..observe.incidents import LEAVE
+from ..observe.incidents import LEAVE, PAUSE
+from ..record.board_values import board_value
 
 if TYPE_CHECKING:
     from .stage import Stage
@@ -98,6 +99,64 @@ class Eyewitness:
         lead = next((machine.lead for machine in self._stage.machines if machine.name == master), None)
         return 0 if lead is None else lead.cluster.ownership.view
 
+    def holders(self, master: str, bucket: int) -> tuple[str, ...]:
+        """Returns who holds a bucket by the ring, its owner first, in the view in which a master acts."""
+        lead = self._by_name[master].lead
+        table = () if lead is None else lead.cluster.ownership.table
+        return tuple(self._by_id[id].name for id in table[bucket]) if table else ()
+
+    def fellows(self, master: str) -> frozenset[str]:
+        """Returns the others that a master counts at this moment."""
+        ids = self._by_name[master].members()
+        return frozenset(machine.name for machine in self._stage.machines if machine.id in ids) - {master}
+
+    def others(self, master: str) -> frozenset[str]:
+        """Returns the names of the other masters that take part in the view in which one acts at this moment."""
+        lead = self._by_name[master].lead
+        return frozenset() if lead is None else self.named(lead.cluster.ownership.weights) - {master}
+
+    def follows(self, owner: str, other: str, bucket: int) -> bool:
+        """Tells whether, in the view of its owner, another one is sent what is acknowledged in a bucket: it is to hold
+        it, or leaves where too few are left to hold it.
+        """
+        lead = self._by_name[owner].lead
+        if lead is None or not lead.cluster.ownership.table:
+            return False
+        holders, node = lead.cluster.ownership.table[bucket], self._by_name[other].id
+        if node in holders or len(holders) >= self._stage.options.replicas:
+            return node in holders[1:]
+        return any(member.id == node and member.leaving for member in lead.node.members())
+
+    def owns(self, master: str, bucket: int) -> bool:
+        """Tells whether a bucket is a master's own in its view."""
+        lead = self._by_name[master].lead
+        return lead is not None and bool(lead.cluster.ownership.table) and lead.cluster.ownership.owner(bucket) is None
+
+    def owned(self, master: str) -> frozenset[int]:
+        """Returns the buckets that are a master's own in its view."""
+        lead, node = self._by_name[master].lead, self._by_name[master].id
+        table = () if lead is None else lead.cluster.ownership.table
+        return frozenset(bucket for bucket, row in enumerate(table) if row[0] == node)
+
+    def keeps(self, node: str, bucket: int) -> bool:
+        """Tells whether a master need not drop what it has of a bucket: by its view it holds or owns it, or has
+        something of it that its owner has not taken.
+        """
+        machine = self._by_name[node]
+        lead = machine.lead
+        if lead is None or not lead.cluster.ownership.table:
+            return True
+        return machine.id in lead.cluster.ownership.table[bucket] or bucket in lead.cluster.ownership.left_over
+
+    def in_service(self, master: str, bucket: int) -> bool:
+        """Tells whether a master serves a bucket at this moment."""
+        lead = self._by_name[master].lead
+        return lead is not None and lead.cluster.ownership.in_service(bucket) and not lead.cluster.ownership.paused
+
+    def damaged(self) -> bool:
+        """Tells whether what is on a disk was ever damaged."""
+        return any(deed.do in ("flip", "tear") for deed in self._stage.deeds)
+
     def life(self, master: str) -> int:
         """Returns which life a master is in; 0 if it is down."""
         life = self._by_name[master].node.life
@@ -122,11 +181,23 @@ class Eyewitness:
         lead = self._by_name[master].lead
         return None if lead is None else getattr(lead.master.jobs[job].settings, name.lower())
 
+    def board(self, master: str, job: int, name: str) -> str:
+        """Returns the value of a board of a job that a master knows; "" where it knows none of this name."""
+        lead = self._by_name[master].lead
+        board = None if lead is None else lead.master.jobs[job].spec.boards.get(name)
+        return "" if board is None else board_value(board.text, board.closed)
+
     def order(self, master: str, host: str) -> tuple[float | None, bool]:
         """Returns what a master knows that people have said of a host: its delay, and whether it rests."""
         lead = self._by_name[master].lead
         order = None if lead is None else lead.cluster.orders.of(host)
         return (None, False) if order is None else (order.delay_s, order.paused)
+
+    def stood_still_s(self, member: str) -> float:
+        """Returns for how long a member stood still until this moment; 0 if it did not."""
+        name, now_s = self.called(member), self.now_s
+        still = (i for i in self._stage.incidents if i.what == PAUSE and name in i.nodes and i.ended_s >= now_s)
+        return max((now_s - incident.began_s for incident in still), default=0.0)
 
     def dismissed(self, member: str) -> bool:
         """Tells whether a person has said that a member will not come back."""
@@ -157,6 +228,19 @@ class Eyewitness:
             if incident.what != LEAVE
         )
 
+    def stood_still(self, node: str, from_s: float, until_s: float, least_s: float = 0.0) -> bool:
+        """Tells whether a machine stood still, for so long, at any time between two moments."""
+        return any(
+            incident.what == PAUSE and node in incident.nodes
+            and incident.began_s <= until_s and incident.ended_s >= from_s
+            and min(incident.ended_s, self.now_s) - incident.began_s >= least_s
+            for incident in self._stage.incidents
+        )  # fmt: skip
+
+    def stalled(self, member: str, from_s: float, until_s: float, least_s: float) -> bool:
+        """Tells whether a member stood still for so long at a time between two moments."""
+        return self.stood_still(self.called(member), from_s, until_s, least_s)
+
     @property
     def lonely(self) -> bool:
         """True if one master at most was there at some time since all copies were last whole."""
@@ -165,6 +249,15 @@ class Eyewitness:
     def set_back(self, master: str) -> bool:
         """Tells whether a master's disk is as it was at an earlier time, and all was not copied anew since."""
         return master in self._stage.behind
+
+    def unsynced(self, master: str) -> bool:
+        """Tells whether a loss of power at this moment could take away what has been committed on a disk."""
+        return self._by_name[master].disk.cache.has_unsynced
+
+    def is_safe(self, master: str, file: str) -> bool:
+        """Tells whether a file on a disk outlives a loss of power at this moment. Raises FileNotFoundError."""
+        disk = self._by_name[master].disk
+        return disk.cache.is_safe(disk.folder / file)
 
     def deleted(self, job: int) -> bool:
         """Tells whether somebody has had a job deleted."""

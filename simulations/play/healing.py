@@ -17,7 +17,7 @@ from p2pcrawl.core.control import PAUSED
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 
 from ..kernel.node import DISK_S
-from ..observe.folders import Print, phase_of, read_spooled, read_steps
+from ..observe.folders import Print, has_due, phase_of, read_spooled, read_steps
 
 if TYPE_CHECKING:
     from .stage import Stage
@@ -147,7 +147,8 @@ class Healing:
         for disk in disks:
             furthest.update({key: step for key, step in disk.items() if step > furthest.get(key, -1)})
         through = frozenset(key for key, step in furthest.items() if phase_of(step))
-        queued = len(through) < len(furthest)
+        # A page that waits for its next visit is not through, however long it waits.
+        queued = len(through) < len(furthest) or any(has_due(folder, stage.job) for folder in folders)
         found = {
             THIN: _thin_on(disks, stage.options.replicas),
             SPOOLED: frozenset[Print]().union(*(read_spooled(folder, stage.job) for folder in folders)),
@@ -209,5 +210,5 @@ def _sessions_of_the_dead(stage: Stage) -> Iterator[tuple[str, str]]:
     down = {slave.node.address: slave.name for slave in stage.slaves if not slave.node.up}
     for machine in stage.up if down else ():
         for session in machine.lead.master.sessions.values() if machine.lead is not None else ():
-            if not session.lost and session.link.remote_host in down:
+            if not session.gone and session.link.remote_host in down:
                 yield machine.name, down[session.link.remote_host]

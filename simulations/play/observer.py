@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -88,10 +89,11 @@ class Observer:
             await asyncio.sleep(LOOK_S)
             self.look()
 
-    async def watch_parts(self) -> None:
-        """Looks, more often, at who grants in which part of the network."""
+    async def watch_parts(self, judge: Callable[[Mapping[str, frozenset[int]]], None]) -> None:
+        """Looks, more often, at who grants in which part of the network; ``judge`` is told who serves what."""
         while True:
             await asyncio.sleep(PARTS_S)
+            judge({machine.name: machine.served()[1] for machine in self._stage.up})
             self.parts.look(self._stage.world.now, self._stage.machines, self._stage.up)
 
     def look(self) -> None:

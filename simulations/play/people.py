@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from p2pcrawl.core.control import PAUSED
+from p2pcrawl.core.control import PAUSED, RUNNING
 from p2pcrawl.model.errors import ConfigurationError, NotThere, P2PCrawlError
 
 from ..kernel.life import NodeDown
@@ -99,6 +99,10 @@ async def steer(stage: Stage, first: Sequence[Machine], verb: str, label: str) -
         stage.others[label].cancelled |= verb == "cancel"
     arguments: dict[str, Any] = {"job": number}
     answer = await persist(stage, first, verb, arguments)
+    while verb == "resume" and answer is not None and answer["was"] == RUNNING and _rests(stage, number):
+        # Who was asked had not heard yet that it rests: nothing came of it.
+        await asyncio.sleep(AGAIN_S)
+        answer = await persist(stage, (), verb, arguments)
     if label and verb == "delete" and answer is not None:
         stage.others[label].cancelled = True
         stage.deleted.append(number)
@@ -140,12 +144,16 @@ async def let_go_on(stage: Stage) -> None:
     while True:
         for label in ("", *stage.others):
             number = stage.job_called(label)
-            if number and any(stage.state(machine, number) == PAUSED for machine in stage.up):
+            if number and _rests(stage, number):
                 await steer(stage, (), "resume", label)
         for host in dict.fromkeys(asked.arguments["host"] for asked in stage.asked if asked.verb == "set-host"):
             if _is_paused(stage, host):
                 await change_host(stage, (), host, {"paused": False})
         await asyncio.sleep(GO_ON_S)
+
+
+def _rests(stage: Stage, number: int) -> bool:
+    return any(stage.state(machine, number) == PAUSED for machine in stage.up)
 
 
 def _is_paused(stage: Stage, host: str) -> bool:

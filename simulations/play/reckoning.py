@@ -18,6 +18,7 @@ from p2pcrawl.model.errors import P2PCrawlError
 
 from ..kernel.life import NodeDown
 from ..observe.folders import Print, print_of, read_steps
+from ..observe.keepers import has_excess
 from ..observe.losses import REST_S, Losses, Reach, Said, Telling
 from .evidence import NotSettled
 
@@ -60,8 +61,9 @@ class Reckoning:
         """Takes in how things are at this moment. ``agreed``: all that are up act in one view."""
         stage = self._stage
         self._look_at_tables()
-        if agreed and all(_has_copies(machine) for machine in stage.up):
-            self.losses.keepers.copied(stage.world.now, self._there())
+        keepers = self.losses.keepers
+        if agreed and not keepers.at_rest and all(_has_copies(m) and not _has_excess(m) for m in stage.up):
+            keepers.copied(stage.world.now, self._there())
         ends = self._look_for_ends()
         said = self._words() if agreed and stage.ended else {}
         names = any(m.lead is not None and m.lead.cluster.ownership.broken() for m in stage.up)
@@ -214,3 +216,10 @@ def _has_copies(machine: Machine) -> bool:
         return False
     cluster = machine.lead.cluster
     return not (cluster.ownership.syncing or cluster.copying.lacking())
+
+
+def _has_excess(machine: Machine) -> bool:
+    """Tells whether a master has not heard yet that it need not hold what it held."""
+    assert machine.lead is not None
+    ownership = machine.lead.cluster.ownership
+    return has_excess(machine.id, ownership.table, ownership.counters, ownership.lacks)

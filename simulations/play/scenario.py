@@ -10,6 +10,7 @@ from p2pcrawl.spiders.spider import Spider
 
 from ..kernel.paths import Law
 from ..world.web import WebPlan
+from .options import DRAWS
 from .spiders import Walker
 from .stage import Stage
 
@@ -39,8 +40,14 @@ class Scenario:
     partition: Partition = Partition.AVAILABLE
     """What the parts of a divided cluster do."""
     spider: type[Spider] = Walker
+    keeps_raw_pages: bool = False
+    """Machines keep the answers that they get."""
     drawn: bool = True
-    """Seeds of a swarm may have it."""
+    """Seeds of a swarm may have it,"""
+    besides: tuple[str, ...] = DRAWS
+    """and draw these besides,"""
+    pages_max: int = 240
+    """and no more pages than these."""
     share: float = 0.0
     """Of the seeds that have enough copies, by dice of its own: what the others draw is as it was before there was this
     scenario. Without it, all that are drawn are as likely."""

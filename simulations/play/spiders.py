@@ -44,6 +44,24 @@ class Picker(Walker):
         yield item_of(response.url, response.body)
 
 
+def reread(url: str, body: bytes) -> dict[str, Any]:
+    """Makes the item of a page as the changed spider makes it."""
+    return item_of(url, body) | {"bytes": len(body)}
+
+
+class Rereader(Walker):
+    """Reads pages that were stored, for other items; takes its time, so that something may happen meanwhile."""
+
+    name = "rereader"
+    think_s = 3.0
+
+    async def parse(self, response: Response, **_: Any) -> AsyncIterator[Any]:  # type: ignore[override]
+        self.crawler.stats.inc_value(SEEN)
+        await asyncio.sleep(self.think_s)
+        yield reread(response.url, response.body)
+        yield response.follow_all()
+
+
 class Insister(Walker):
     """Wants the job to go on when it is idle for the first time, as its slave sees it."""
 

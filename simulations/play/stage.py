@@ -36,6 +36,7 @@ from .healing import HOPELESS_S
 from .observer import Observer
 from .options import Options
 from .other_jobs import OtherJob
+from .wanted import BoardsKept, Rereading
 
 IO_ERROR = "I/O error"
 LOOK_S = 0.5
@@ -86,6 +87,10 @@ class Stage:
         """What people have said of hosts, in its order."""
         self.kept: list[ScheduleKept] = []
         """What has become of the runs of a schedule."""
+        self.boards: list[BoardsKept] = []
+        """What has become of a job of boards."""
+        self.rereadings: list[Rereading] = []
+        """What has become of jobs that read stored pages."""
         self.figures: dict[str, Any] = {}
         """What the scenario has to tell of itself."""
         self._keepers = {machine.name for machine in machines}

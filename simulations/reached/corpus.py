@@ -1,8 +1,8 @@
-"""The corpus: seeds that were each the first to come to something; and the lines that none is to come to, with reasons.
+"""The corpus: runs that were each the first to come to something; and the lines that none is to come to, with reasons.
 
-Both are text files beside this one. The corpus has a seed in each line, with what it was the first to reach; the
-other a pattern in each line, and behind ``--`` the reason. A pattern is of ``module:function: text of the line``, with
-``*`` for anything.
+Both are text files beside this one. The corpus has a seed of the swarm or a scenario in each line, with what it was the
+first to reach; the other a pattern in each line, and behind ``--`` the reason. A pattern is of ``module:function: text
+of the line``, with ``*`` for anything.
 """
 
 from __future__ import annotations
@@ -21,10 +21,14 @@ SHOWN_MAX: Final = 4
 """Functions, and pairs, of each seed that the corpus names."""
 
 
-class First(NamedTuple):
-    """The lines and pairs that a seed was the first to reach."""
+Origin = int | str
+"""A seed of the swarm, or the name of a scenario."""
 
-    seed: int
+
+class First(NamedTuple):
+    """The lines and pairs that a run was the first to reach."""
+
+    of: Origin
     lines: Sequence[Line]
     pairs: Sequence[Pair]
 
@@ -32,7 +36,7 @@ class First(NamedTuple):
         places = list(dict.fromkeys(line.place for line in self.lines))
         pairs = [f"{kind}/{do}" for kind, do in self.pairs]
         told = [f"{len(self.lines)} lines", *_some(places), f"{len(pairs)} pairs", *_some(pairs)]
-        return f"{self.seed:<7} {', '.join(told)}"
+        return f"{self.of:<7} {', '.join(told)}"
 
 
 class Named(NamedTuple):
@@ -46,14 +50,15 @@ class Named(NamedTuple):
         return fnmatchcase(f"{line.place}: {line.text}", self.pattern)
 
 
-def read_corpus(path: Path = CORPUS) -> list[int]:
-    """Returns the seeds of a corpus, in their order. Raises ValueError for what is none, and OSError."""
-    return [int(row.split(maxsplit=1)[0]) for row in _rows(path)]
+def read_corpus(path: Path = CORPUS) -> list[Origin]:
+    """Returns the seeds and scenarios of a corpus, in their order. Raises OSError."""
+    firsts = (row.split(maxsplit=1)[0] for row in _rows(path))
+    return [int(first) if first.isdecimal() else first for first in firsts]
 
 
 def write_corpus(firsts: Iterable[First], path: Path = CORPUS) -> None:
     """Writes what was the first to reach something, in place of what was there. Raises OSError."""
-    head = "# Seeds of the swarm, each with what it was the first to reach: python -m simulations coverage --keep"
+    head = "# Seeds of the swarm, and scenarios, each with what it was the first to reach: coverage --keep"
     path.write_text("\n".join([head, *map(str, firsts), ""]), encoding="utf-8")
 
 

@@ -53,21 +53,26 @@ class TracedLines:
         self._new.clear()
         return taken
 
+    def calls_of(self, code: CodeType) -> int:
+        """Returns how often watched code was called; with ``sparing``, since it last came to anything new."""
+        return self._calls.get(id(code), 0)
+
     def _called(self, frame: FrameType, event: str, argument: Any) -> Any:
         code = frame.f_code
         place = id(code)
         left = self._left.get(place)
         if left is None:
             left = self._meet(code)
+        if place not in self._locals:
+            return None
+        calls = self._calls[place] = self._calls.get(place, 0) + 1
         if not left:
             return None
         if code.co_firstlineno in left:
             left.discard(code.co_firstlineno)
             self._new.add((code.co_filename, code.co_firstlineno))
-        if self._sparing:
-            calls = self._calls[place] = self._calls.get(place, 0) + 1
-            if calls > FRUITLESS_MAX and calls % LOOKED_AT:
-                return None
+        if self._sparing and calls > FRUITLESS_MAX and calls % LOOKED_AT:
+            return None
         return self._locals[place]
 
     def _meet(self, code: CodeType) -> set[int]:

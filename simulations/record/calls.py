@@ -33,25 +33,27 @@ from ..model.registers import (
     judged,
     told,
 )
+from .board_values import CHANGES, board_value, name_asked, value_asked
 
 JOB: Final = "job"
 SETTING: Final = "setting"
 DELAY: Final = "delay"
 REST: Final = "rest"
+BOARD: Final = "board"
 OF_JOBS: Final = (*BECOMES, "retry", "inject", "clear", "set", "job")
-VERBS: Final = (*OF_JOBS, "submit", "set-host")
+VERBS: Final = (*OF_JOBS, "submit", "set-host", *CHANGES)
 DECIDED_S: Final = 20.0
 """Who ends a job, or lets it go on, may have decided it so long before it is on its disk."""
-AT_FIRST: Final = {JOB: UNKNOWN, DELAY: "null", REST: "false"}
+AT_FIRST: Final = {JOB: UNKNOWN, DELAY: "null", REST: "false", BOARD: UNKNOWN}
 
 
 class Register(NamedTuple):
-    """A thing that can be changed: the state of a job, one of its settings, or one of two words on a host."""
+    """A thing that can be changed: the state of a job, one of its settings or boards, or one of two words on a host."""
 
     kind: str
     name: str
     of: int = 0
-    """The job of a setting."""
+    """The job of a setting, or of a board."""
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name}" + (f" of job {self.of}" if self.of else "")
@@ -78,6 +80,9 @@ class Minds(Protocol):
 
     def setting(self, master: str, job: int, name: str) -> Any:
         """Returns a setting of a job that a master knows."""
+
+    def board(self, master: str, job: int, name: str) -> str:
+        """Returns the value of a board of a job that a master knows; "" where it knows none of this name."""
 
     def order(self, master: str, host: str) -> tuple[float | None, bool]:
         """Returns what a master knows that people have said of a host: its delay, and whether it rests."""
@@ -129,9 +134,16 @@ class Calls:
         if verb == "set-host":
             self._change(deed, _orders(answer["host"], answer["was"], answer["set"], call.arguments))
             return
+        if verb in CHANGES:
+            self.deeds[Register(BOARD, answer["board"], answer["job"])].append(
+                deed._replace(writes=value_asked(verb, call.arguments))
+            )
+            return
         job = Register(JOB, str(answer["job"] if verb == "submit" else call.arguments["job"]))
         if verb == "submit":
             self.deeds[job].append(deed._replace(writes=RUNNING))
+            for name, text in call.arguments.get("boards", {}).items():
+                self.deeds[Register(BOARD, name, answer["job"])].append(deed._replace(writes=board_value(text, "")))
             return
         if verb == "set":
             names = {Register(SETTING, name, int(job.name)): (answer["was"][name], answer["set"][name])
@@ -166,13 +178,18 @@ class Calls:
                 changes = dict(call.arguments.get("settings", {}))
                 names = {Register(SETTING, name, number): (None, value) for name, value in changes.items()}
                 self._change(deed._replace(ended_s=inf), names)
+        elif verb in CHANGES and _is_open(error, moment, call):
+            board = Register(BOARD, name_asked(call.arguments), int(call.arguments["job"]))
+            self.deeds[board].append(deed._replace(ended_s=inf, writes=value_asked(verb, call.arguments)))
         elif verb == "set-host" and _is_open(error, moment, call):
             given = call.arguments
             self._change(deed._replace(ended_s=inf), _orders(given["host"], None, given, given))
 
     def _deed(self, moment: Moment, call: Call) -> Deed:
-        rest = "".join(f" {name}={value}" for name, value in call.arguments.items() if name not in ("job", "spider"))
-        what = f"{_verb(moment)}{rest if _verb(moment) in ('set', 'set-host') else ''}"
+        rest = "".join(
+            f" {name}={value}" for name, value in call.arguments.items() if name not in ("job", "spider", "text")
+        )
+        what = f"{_verb(moment)}{rest if _verb(moment) in ('set', 'set-host', *CHANGES) else ''}"
         said = f" was told that it is {moment.what['state']}" if _says_state(moment) else ""
         times = f"at {moment.node}, {call.began_s:.2f} to {moment.at:.2f} s"
         return Deed(moment.node, call.life, f"{what} {times}{said}", call.began_s, moment.at)
@@ -238,6 +255,10 @@ class Calls:
                 if register.of not in states:
                     continue
                 value = json.dumps(minds.setting(who, register.of, register.name))
+            elif register.kind == BOARD:
+                if register.of not in states:
+                    continue
+                value = minds.board(who, register.of, register.name)
             else:
                 value = json.dumps(minds.order(who, register.name)[register.kind == REST])
             key = register, who, minds.life(who)

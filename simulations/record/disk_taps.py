@@ -7,12 +7,13 @@ not notice them. What a connection finds when it is opened is read once.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Collection
+from typing import Any, Protocol
 
 from ..model.endings import JobRow
 from ..model.stores import Key, StandingRow, Store, Stores, phase_of, stamp_of
 from .job_rows import read_job
+from .tapped_tables import BY_KEYS, OF_RECORDS, READ, TRIGGERS
 
 Row = tuple[Any, ...]
 
@@ -26,11 +27,37 @@ class Ears(Protocol):
     def goes_back(self, node: str, key: Key, before: int, after: int) -> None:
         """Hears of a URL of which a disk knows less than it knew, in stamps."""
 
+    def has_leased_twice(self, node: str, key: Key) -> None:
+        """Hears of a URL that has another lease, though the one before is not over."""
+
     def has_dropped(self, node: str, key: Key) -> None:
         """Hears of a copy that a disk has no more."""
 
+    def has_given_up(self, node: str, key: Key) -> None:
+        """Hears of a record that a disk has no more."""
+
     def has_stood(self, node: str, bucket: int, before: StandingRow | None, row: StandingRow) -> None:
         """Hears of which epochs a disk says that it has all of a bucket, and what it said before."""
+
+    def has_stored_records(self, node: str, numbers: Collection[int], keys: Collection[Key]) -> None:
+        """Hears of the records, by their numbers there, of which a transaction has changed anything, and of the keys
+        under which they are or were found.
+        """
+
+    def has_new_items(self, node: str, key: Key) -> None:
+        """Hears of a URL whose items a disk has written, though it knows it to be no further than before."""
+
+    def has_marked(self, node: str, key: Key, marks: int) -> None:
+        """Hears of the sinks that have the items of a URL, as a disk says from now on."""
+
+    def has_shortened(self, node: str, host: int, before_s: float, until_s: float) -> None:
+        """Hears of a host that is left alone for less than was on a disk."""
+
+    def has_older_account(self, node: str, whose: tuple[Any, ...], before: int, after: int) -> None:
+        """Hears of an account of which a disk knows an older version than it knew."""
+
+    def has_unspooled(self, node: str, key: Key) -> None:
+        """Hears of a link that a disk keeps no more for want of copies elsewhere."""
 
     def has_jobs(self, node: str, jobs: dict[int, JobRow]) -> None:
         """Hears which jobs a disk has, when it is opened."""
@@ -42,47 +69,6 @@ class Ears(Protocol):
         """Hears of a disk that is no more."""
 
 
-_RECORD: Final = "'r', NEW.id, NEW.hi, NEW.lo, NEW.job, NEW.bucket, NEW.visit, NEW.phase, NEW.attempts, NEW.losses"
-_HELD: Final = "'h', NEW.bucket, NEW.hi, NEW.lo, NEW.job, NEW.stamp"
-_JOB: Final = "'j', NEW.id, NEW.state, NEW.reason, NEW.spec"
-_PAUSE: Final = "'p', NEW.key"
-_STANDING: Final = "'t', NEW.bucket, NEW.epoch, NEW.lack, NEW.base, NEW.pieces"
-_TRIGGERS: Final = {
-    "record": (
-        ("INSERT", _RECORD),
-        ("UPDATE OF visit, phase, attempts, losses", _RECORD),
-        ("DELETE", "'x', OLD.id, OLD.hi, OLD.lo, OLD.job"),
-    ),
-    "pause": (("INSERT", _PAUSE), ("UPDATE", _PAUSE)),
-    "lease": (("INSERT", "'l', NEW.record, NEW.lease"), ("DELETE", "'e', OLD.record, OLD.lease")),
-    "job": (
-        ("INSERT", _JOB),
-        ("UPDATE OF state, reason, spec", _JOB),
-        ("DELETE", "'k', OLD.id"),
-    ),
-    "held": (
-        ("INSERT", _HELD),
-        ("UPDATE OF stamp", _HELD),
-        ("DELETE", "'d', OLD.hi, OLD.lo, OLD.job"),
-    ),
-    "spool": (("INSERT", "'s', NEW.id, NEW.hi, NEW.lo, NEW.job"), ("DELETE", "'u', OLD.id")),
-    "standing": (
-        ("INSERT", _STANDING),
-        ("UPDATE", _STANDING),
-        ("DELETE", "'n', OLD.bucket"),
-    ),
-}
-_READ: Final = {
-    "record": "SELECT 'r', id, hi, lo, job, bucket, visit, phase, attempts, losses FROM record",
-    "pause": "SELECT 'p', key FROM pause",
-    "lease": "SELECT 'l', record, lease FROM lease",
-    "job": "SELECT 'j', id, state, reason, spec FROM job",
-    "held": "SELECT 'h', bucket, hi, lo, job, stamp FROM held",
-    "spool": "SELECT 's', id, hi, lo, job FROM spool",
-    "standing": "SELECT 't', bucket, epoch, lack, base, pieces FROM standing",
-}
-
-
 class DiskTaps:
     """Keeps the stores of a model up with the disks of a run. Each connection gives it what it commits."""
 
@@ -92,18 +78,20 @@ class DiskTaps:
         self._ears = ears
         self._back: list[tuple[Key, int, int]] = []
         """The URLs of which the transaction that is taken in makes a disk know less, and how far they were and are."""
+        self._further: set[Key] = set()
+        """Those of which it makes a disk know more."""
 
     def tap(self, node: str, connection: sqlite3.Connection, changes: list[Row]) -> bool:
-        """Begins to listen at a connection of a node, which has just committed: ``changes`` gets what follows. Tells
+        """Begins to listen at a connection of a node that has no transaction open: ``changes`` gets what follows. Tells
         whether there is anything to listen to.
         """
         here = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        tables = [table for table in _TRIGGERS if table in here]
+        tables = [table for table in TRIGGERS if table in here]
         if not tables:
             return False
         connection.create_function("p2pcrawl_tap", -1, lambda *row: changes.append(row))
         for table in tables:
-            for number, (event, columns) in enumerate(_TRIGGERS[table]):
+            for number, (event, columns) in enumerate(TRIGGERS[table]):
                 connection.execute(
                     f"CREATE TEMP TRIGGER tap_{table}_{number} AFTER {event} ON main.{table}"
                     f" BEGIN SELECT p2pcrawl_tap({columns}); END"
@@ -111,10 +99,10 @@ class DiskTaps:
         store = self._stores.store(node)
         store.forget_records() if "record" in tables else store.forget_copies()
         for table in tables:
-            for row in connection.execute(_READ[table]):
+            for row in connection.execute(READ[table]):
                 self._take(store, row, told=False)
         if "job" in tables:
-            jobs = connection.execute(_READ["job"])
+            jobs = connection.execute(READ["job"])
             self._ears.has_jobs(node, {job: read_job(*columns) for _, job, *columns in jobs})
         return True
 
@@ -122,22 +110,72 @@ class DiskTaps:
         """Takes in what a transaction has made durable."""
         store, rows = self._stores.store(node), changes.copy()
         changes.clear()
+        unspooled = [store.spool[row[1]] for row in rows if row[0] == "u" and row[1] in store.spool]
+        # Standings come by the hundred, and are of no URL.
         stood = {row[1]: store.standings.get(row[1]) for row in rows if row[0] == "t"}
+        store.standings.update((row[1], StandingRow._make(row[2:])) for row in rows if row[0] == "t")
+        rows = [row for row in rows if row[0] != "t"]
+        self._hear_of_changes(node, store, rows)
         ended = [(key, row[0] == "h") for row in rows if (key := self._take(store, row, told=True)) is not None]
         for step in self._back:
             self._ears.goes_back(node, *step)
+        self._hear_of_items(node, store, rows)
         self._back.clear()
+        self._further.clear()
         # Only when all of it is there: a page's links come with its end.
-        for row in rows:
-            if row[0] == "d" and row[1:] not in store.held:
-                self._ears.has_dropped(node, row[1:])
+        self._hear_of_what_went(node, store, rows)
         for bucket, before in stood.items():
             if (standing := store.standings.get(bucket)) is not None:
                 self._ears.has_stood(node, bucket, before, standing)
         for key, is_copy in ended:
             self._ears.has_ended(node, key, is_copy=is_copy)
+        for key in unspooled:
+            if not store.spooled[key]:
+                self._ears.has_unspooled(node, key)
+        self._hear_of_records(node, rows)
+
+    def _hear_of_changes(self, node: str, store: Store, rows: list[Row]) -> None:
+        """Tells of leases, pauses and accounts that are not what they should be, beside what was there before."""
+        for row in rows:
+            match row[0]:
+                case "l":
+                    if store.leases.get(row[1], row[2]) != row[2] and self._is_still_leased(store, rows, row):
+                        self._ears.has_leased_twice(node, store.numbers[row[1]])
+                    if (key := store.numbers.get(row[1])) is not None:
+                        store.worked.setdefault(key[2], self._clock())
+                case "p" if row[2] < (until := store.pauses.get(row[1], 0)):
+                    self._ears.has_shortened(node, row[1], until, row[2])
+                case "v" if row[5] < (version := store.accounts.get(row[1:5], 0)):
+                    self._ears.has_older_account(node, row[1:5], version, row[5])
+
+    def _hear_of_what_went(self, node: str, store: Store, rows: list[Row]) -> None:
+        """Tells of copies and records that are there no more."""
+        for row in rows:
+            if row[0] == "d" and row[1:] not in store.held:
+                self._ears.has_dropped(node, row[1:])
+            elif row[0] == "x" and row[2:] not in store.records:
+                self._ears.has_given_up(node, row[2:])
+
+    def _hear_of_records(self, node: str, rows: list[Row]) -> None:
+        """Tells of records, by all tables that have something of them, and of jobs."""
+        if numbers := dict.fromkeys(row[1] for row in rows if row[0] in OF_RECORDS):
+            keys = dict.fromkeys(row[2:5] for row in rows if row[0] in BY_KEYS)
+            self._ears.has_stored_records(node, numbers, keys)
         for job, columns in {row[1]: row[2:] for row in rows if row[0] in "jk"}.items():
             self._ears.has_stored(node, job, read_job(*columns) if columns else None)
+
+    def _is_still_leased(self, store: Store, rows: list[Row], leased: Row) -> bool:
+        """Tells whether a lease was there when another one took its place in this transaction."""
+        record = leased[1]
+        return record in store.numbers and ("e", record, store.leases[record]) not in rows
+
+    def _hear_of_items(self, node: str, store: Store, rows: list[Row]) -> None:
+        """Tells of items that were written, and of the sinks that have them."""
+        for row in rows:
+            if row[0] == "i" and (key := store.numbers.get(row[1])) is not None and key not in self._further:
+                self._ears.has_new_items(node, key)
+            if row[0] == "m" and (key := store.numbers.get(row[1]) if row[1] else row[2:5]) is not None and row[5]:
+                self._ears.has_marked(node, key, row[5])
 
     def lost(self, node: str) -> None:
         """Takes in that nothing of what a disk had is to be read any more."""
@@ -160,7 +198,9 @@ class DiskTaps:
             case "d":
                 self._leave(store, row[1:], store.held.pop(row[1:], None))
             case "p":
-                store.pauses.add(row[1])
+                store.pauses[row[1]] = row[2]
+            case "v":
+                store.accounts[row[1:5]] = row[5]
             case _:
                 _note(store, row)
         return None
@@ -169,8 +209,10 @@ class DiskTaps:
         self, store: Store, facts: dict[Key, int], key: Key, bucket: int, stamp: int, *, told: bool
     ) -> Key | None:
         """Takes in how far a URL is; returns its key if it has ended by that."""
-        if told and facts is store.records:
+        if told:
             store.changed[key] = self._clock()
+            if stamp > facts.get(key, -1):
+                self._further.add(key)
         if told and key not in facts:
             store.came[key] = self._clock()
         before = facts.get(key, 0)
@@ -193,12 +235,29 @@ def _note(store: Store, row: Row) -> None:
         case "e":
             if store.leases.get(row[1]) == row[2]:
                 del store.leases[row[1]]
+        case "q":
+            store.queued[row[1]] += 1
+        case "w":
+            store.queued[row[1]] -= 1
+        case "f":
+            store.found[row[2:]] = (*store.found.get(row[2:], ()), row[1])
+        case "g":
+            left = list(store.found.pop(row[2:], ()))
+            left.remove(row[1])
+            if left:
+                store.found[row[2:]] = tuple(left)
+        case "a":
+            store.staged[row[1]] += 1
+        case "b":
+            store.staged[row[1]] -= 1
         case "s":
             store.spool[row[1]] = row[2:]
             store.spooled[row[2:]] += 1
         case "u":
             if (link := store.spool.pop(row[1], None)) is not None:
                 store.spooled[link] -= 1
+        case "c":
+            store.accounts.pop(row[1:], None)
         case "t":
             store.standings[row[1]] = StandingRow(*row[2:])
         case "n":

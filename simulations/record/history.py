@@ -13,24 +13,36 @@ from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
 from p2pcrawl.core.buckets.bitmaps import buckets_of
-from p2pcrawl.model.crawl.fingerprint import halves
+from p2pcrawl.model.crawl.fingerprint import halves, pack_halves
 
 from ..kernel.moments import COMES, LEAVES, TOLD, Moment, Moments
 from ..model.acknowledged import Acknowledged
-from ..model.ballots import Ballots
-from ..model.counted import Counted
+from ..model.counted import CRAMPED_S, UNDER_WAY_S, Accounts, Counted
 from ..model.endings import Endings, JobRow, Presence
-from ..model.handovers import Handovers, Standing
+from ..model.epochs import Views
+from ..model.handovers import Handovers
 from ..model.loans import Loans
+from ..model.members.ballots import Ballots
+from ..model.members.consents import Consents
+from ..model.members.consents import Sight as Voters
+from ..model.members.known import Known
+from ..model.members.known import Sight as Comrades
+from ..model.members.rumours import Rumours
+from ..model.members.rumours import Sight as Members
 from ..model.permissions import Asked, Permissions, Seen
-from ..model.rumours import Rumours
-from ..model.rumours import Sight as Members
+from ..model.standings import Standing
 from ..model.stores import Key, StandingRow, Stores
+from ..model.tables import Marks, Tables
+from ..model.takeovers import Sight as Neighbours
+from ..model.takeovers import Takeovers
+from ..model.waiting import Waiting
 from .askings import Askings
 from .calls import Calls, Minds
 from .disk_taps import DiskTaps
+from .mandates import Electorates
 from .polls import Polls
 from .requests import Requests, opened
+from .takings import Takings
 
 FOUND_MAX: Final = 5
 """So many of one kind are told."""
@@ -40,17 +52,32 @@ STEERING: Final = ("pause", "resume", "cancel", "retry", "set", "delete")
 """The verbs whose answer says how a job stands by then."""
 
 
-class Witness(Presence, Members, Minds, Protocol):
+class Witness(Presence, Members, Comrades, Minds, Neighbours, Views, Voters, Protocol):
     """The harness's own knowledge of the machines, and of whom they count."""
 
     def view(self, master: str) -> int:
         """Returns the view in which a master acts at this moment."""
 
+    def is_safe(self, master: str, file: str) -> bool:
+        """Tells whether a file on a disk outlives a loss of power at this moment. Raises FileNotFoundError."""
+
 
 class History:
     """Takes down what is acknowledged, and has it judged. One for a run."""
 
-    def __init__(self, moments: Moments, sight: Witness, replicas: int, folder: Callable[[str], Path]) -> None:
+    def __init__(
+        self,
+        moments: Moments,
+        sight: Witness,
+        replicas: int,
+        folder: Callable[[str], Path],
+        ids: Mapping[str, str],
+        *,
+        cramped: bool = False,
+    ) -> None:
+        """``folder`` returns where a master's disk is; ``ids`` has the masters' by their names; ``cramped``: limits of
+        the peers are small.
+        """
         self.stores = Stores()
         self.found: dict[str, list[str]] = defaultdict(list)
         """What was amiss, by the checker that tells of it."""
@@ -71,14 +98,24 @@ class History:
         self._reports: dict[tuple[str, str], list[tuple[int, tuple[int, int]]]] = defaultdict(list)
         self._rules = Acknowledged(self.stores, sight, replicas, self.links, self.parents, self._teller("acknowledged"))
         self._buckets = Handovers(self.stores, sight, replicas, self._teller("handovers"))
+        self.takeovers = Takeovers(self.stores, sight, self._teller("handovers"))
+        Takings(moments, self.takeovers, self.stores)
         self._endings = Endings(self.stores, sight, self._buckets.settled, self._teller("endings"))
         self.permissions = Permissions()
-        self._counted = Counted(self.stores, sight, self._teller("counted"))
-        self.rumours = Rumours(sight, self._teller("rumours"), self._buckets.leaves)
+        under_way_s = CRAMPED_S if cramped else UNDER_WAY_S
+        self._counted = Counted(self.stores, sight, self._teller("counted"), under_way_s)
+        self.rumours = Rumours(sight, self._teller("rumours"), self._leaves)
+        self.known = Known(sight, self._teller("rumours"))
         self._loans = Loans(self._teller("permissions"))
+        self._tables = Tables(self.stores, sight, self._teller("tables"))
+        self.waiting = Waiting(self.stores, sight, self._teller("healing"))
+        self.marks = Marks(sight, self._teller("delivered"))
+        self._accounts = Accounts(self.stores, sight, replicas, self._teller("counted"))
         Askings(moments, self.permissions, self._loans)
         self.calls = Calls(moments, sight, self._endings.jobs)
-        Polls(moments, Ballots(self._teller("ballots")), folder)
+        ballots = Ballots(self._teller("ballots"))
+        polls = Polls(moments, ballots, folder, sight.is_safe, lambda: sight.now_s)
+        self.consents = Consents(sight, self._teller("consents"), Electorates(ballots, polls.electorate), ids)
         moments.disks = DiskTaps(self.stores, lambda: sight.now_s, self)
         for verb in STEERING:
             moments.record(self._steered, [(f"verb {verb}", TOLD)])
@@ -120,13 +157,28 @@ class History:
         for request in requests:
             for what in self.permissions.broken_by(request, seen):
                 tell(what)
+            if (late := self.consents.broken_by(request)) is not None:
+                self._teller("consents")(late)
         self.calls.judge(self._teller("verbs"))
 
+    @property
+    def told(self) -> dict[str, list[str]]:
+        """The words that each checker has to tell by now."""
+        return {**self.found, "permissions": self.permissions.found}
+
     def look(self, ledgers: Mapping[str, Mapping[str, Collection[int]]]) -> None:
-        """Judges what each owner counts on at this moment: by holder, the buckets of which it counts the copies."""
+        """Judges what each owner counts on at this moment, by holder the buckets of which it counts the copies, and who
+        keeps what it has counted of its work.
+        """
+        self._accounts.look(ledgers.keys())
         for owner, holders in ledgers.items():
             for holder, buckets in holders.items():
                 self._counted.look(owner, holder, buckets)
+
+    @property
+    def certified(self) -> Mapping[bytes, float]:
+        """Says when each certificate was first on any disk."""
+        return self._endings.certified
 
     def brought(self, job: int, pages: Iterable[str]) -> None:
         """Takes in which pages' items a sink is given, by their fingerprints in hex."""
@@ -148,8 +200,11 @@ class History:
                 taken = [message.job.id, message.state, message.version]
             case "Claim":
                 taken = sorted(buckets_of(message.buckets))
-            case "Taken" | "Whole":
+            case "Taken":
                 taken = list(zip(sorted(buckets_of(message.buckets)), message.counters, strict=True))
+            case "Whole":
+                buckets = sorted(buckets_of(message.buckets))
+                taken = [dict(zip(buckets, message.counters, strict=True)), self._buckets.own(moment.node, buckets)]
         self._requests.came(moment.node, moment.peer, message.id, moment.at, (moment.kind, taken))
 
     def _reported(self, moment: Moment) -> None:
@@ -191,6 +246,7 @@ class History:
     def _granted(self, moment: Moment) -> None:
         tasks = opened(moment.what).tasks
         self.judged += 1
+        self._rules.synced(moment.node, moment.peer, moment.kind)
         self._rules.granted(moment.node, moment.peer, [(task.record, task.lease) for task in tasks])
 
     def _durable(self, moment: Moment) -> None:
@@ -199,6 +255,7 @@ class History:
         due = [lease for number, lease in waiting if number <= sequence]
         self._reports[moment.node, moment.peer] = [each for each in waiting if each[0] > sequence]
         self.judged += 1
+        self._rules.synced(moment.node, moment.peer, moment.kind)
         pauses = self._pauses.pop((moment.node, moment.peer), [])
         for number, host, asked_s, job in pauses:
             if number > sequence:
@@ -221,6 +278,8 @@ class History:
         self._buckets.released(moment.node, moment.peer, standings, message.rows)
 
     def _asked_in_a_view(self, moment: Moment) -> None:
+        if moment.kind == "DropCopies":
+            self._buckets.drops(moment.node, buckets_of(moment.what.buckets))
         what = moment.kind, moment.what.view, self._sight.view(moment.node)
         self._views.came(moment.node, moment.peer, moment.what.id, moment.at, what)
 
@@ -245,10 +304,11 @@ class History:
 
     def _noted(self, moment: Moment) -> None:
         if (asked := self._answered(moment, opened(moment.what).id)) is not None:
-            self._buckets.noted(moment.node, moment.peer, dict(asked[1][1]))
+            self._buckets.noted(moment.node, moment.peer, *asked[1][1])
 
     def _answered(self, moment: Moment, number: int) -> tuple[float, Any] | None:
         self.judged += 1
+        self._rules.synced(moment.node, moment.peer, moment.kind)
         return self._requests.answered(moment.node, moment.peer, number)
 
     # -- jobs ----------------------------------------------------------------------------------
@@ -271,17 +331,44 @@ class History:
     def has_ended(self, node: str, key: Key, *, is_copy: bool) -> None:
         self._rules.ended(node, key, is_copy=is_copy)
 
+    def has_leased_twice(self, node: str, key: Key) -> None:
+        self._rules.leased_twice(node, key)
+
     def goes_back(self, node: str, key: Key, before: int, after: int) -> None:
         self._rules.goes_back(node, key, before, after)
 
     def has_dropped(self, node: str, key: Key) -> None:
         self._buckets.dropped(node, key)
 
+    def has_given_up(self, node: str, key: Key) -> None:
+        self._buckets.gave_up(node, key)
+
     def has_stood(self, node: str, bucket: int, before: StandingRow | None, row: StandingRow) -> None:
         self._buckets.stood(node, bucket, before, row)
+        self.takeovers.stood(node, bucket, before, row)
+
+    def has_stored_records(self, node: str, numbers: Collection[int], keys: Collection[Key]) -> None:
+        self._tables.stored(node, numbers, keys)
+
+    def has_new_items(self, node: str, key: Key) -> None:
+        self._tables.items_anew(node, key)
+
+    def has_marked(self, node: str, key: Key, marks: int) -> None:
+        self.marks.marked(node, key, pack_halves(*key[:2]).hex(), marks)
+
+    def has_shortened(self, node: str, host: int, before_s: float, until_s: float) -> None:
+        self._tables.shortened(node, before_s, until_s)
+
+    def has_older_account(self, node: str, whose: tuple[Any, ...], before: int, after: int) -> None:
+        self._tables.older_account(node, self._sight.called(whose[1]), before, after)
+
+    def has_unspooled(self, node: str, key: Key) -> None:
+        self._rules.unspooled(node, key)
 
     def has_jobs(self, node: str, jobs: dict[int, JobRow]) -> None:
         self.permissions.started(node, self._sight.now_s)
+        self.consents.started(node)
+        self.takeovers.started(node)
         self._loans.ended(node)
         self._endings.found(node, jobs)
 
@@ -292,7 +379,12 @@ class History:
     def has_lost(self, node: str) -> None:
         self._endings.lost(node)
         self._buckets.lost(node)
+        self.takeovers.started(node)
         self.calls.lost(node)
+
+    def _leaves(self, node: str) -> None:
+        self._buckets.leaves(node)
+        self.takeovers.leaves(node)
 
     def _teller(self, checker: str) -> Any:
         found = self.found[checker]

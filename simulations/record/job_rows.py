@@ -17,7 +17,8 @@ def read_job(state: str, reason: str, spec: bytes) -> JobRow:
     certificate = packed.get("certificate") or b""
     end = json.loads(certificate) if certificate else {}
     flaw = flaw_of(end, early=bool(reason)) if end else ""
-    return JobRow(state, reason, packed.get("control", 0), bool(end.get("final")), tuple(end.get("members", ())), flaw)
+    signers = tuple(end.get("members", ()))
+    return JobRow(state, reason, packed.get("control", 0), bool(end.get("final")), signers, flaw, certificate)
 
 
 def flaw_of(end: dict[str, Any], *, early: bool) -> str:

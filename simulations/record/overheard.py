@@ -15,38 +15,49 @@ from p2pcrawl.model.cluster.node import Address, Status
 from p2pcrawl.overlay import gossip
 
 from ..kernel.life import LIFE
-from ..model.rumours import ALIVE, DEAD, LEFT, SUSPECT, Rumours, Word
+from ..model.members.known import Known
+from ..model.members.rumours import ALIVE, DEAD, LEFT, SUSPECT, Rumours, Word
+from .minds import Minds
 
 _STATUS: Final = {Status.ALIVE: ALIVE, Status.SUSPECT: SUSPECT, Status.DEAD: DEAD, Status.LEFT: LEFT}
 
 
 @contextmanager
-def overheard(rumours: Rumours, ids: Mapping[str, str]) -> Iterator[None]:
-    """Lets a model hear of all that members say to each other, for the block. ``ids`` has those of the nodes."""
-    ears = _Ears(rumours, ids)
+def overheard(rumours: Rumours, known: Known, ids: Mapping[str, str]) -> Iterator[None]:
+    """Lets models hear of all that members say to each other, and come to know, for the block. ``ids`` has those of the
+    nodes.
+    """
+    ears, minds = _Ears(rumours, ids), Minds(known, ids)
     here: Any = gossip
-    real: Any = (here.encode_gossip, here.encode_push_pull, Membership.receive, Membership.receive_push_pull)
+    real: Any = (
+        here.encode_gossip, here.encode_push_pull, Membership.receive, Membership.receive_push_pull, Membership.tick,
+    )  # fmt: skip
 
     def encode_gossip(message: Message) -> bytes:
         ears.says(message)
+        minds.says(message)
         encoded: bytes = real[0](message)
         return encoded
 
     def encode_push_pull(view: PushPull) -> bytes:
         ears.tells(view)
+        minds.tells(view)
         encoded: bytes = real[1](view)
         return encoded
 
     def receive(membership: Membership, now: float, sender: Address, message: Message) -> Any:
         if membership.joined:
             ears.hears(message)
-        return real[2](membership, now, sender, message)
+        return minds.hears(membership, message, lambda: real[2](membership, now, sender, message))
 
     def receive_push_pull(membership: Membership, now: float, sender: Address, view: PushPull) -> Any:
         ears.is_told(view, membership.me.boot, joined=membership.joined)
-        return real[3](membership, now, sender, view)
+        return minds.compares(membership, view, lambda: real[3](membership, now, sender, view))
 
-    _put(encode_gossip, encode_push_pull, receive, receive_push_pull)
+    def tick(membership: Membership, now: float) -> Any:
+        return minds.thinks(membership, lambda: real[4](membership, now))
+
+    _put(encode_gossip, encode_push_pull, receive, receive_push_pull, tick)
     try:
         yield
     finally:
@@ -116,9 +127,10 @@ def _entries(view: PushPull) -> list[Word]:
     return [Word(_STATUS[entry.status], entry.member.id, entry.incarnation) for entry in view.entries]
 
 
-def _put(encode_gossip: Any, encode_push_pull: Any, receive: Any, receive_push_pull: Any) -> None:
+def _put(encode_gossip: Any, encode_push_pull: Any, receive: Any, receive_push_pull: Any, tick: Any) -> None:
     for home, name, what in (
         (gossip, "encode_gossip", encode_gossip), (gossip, "encode_push_pull", encode_push_pull),
         (Membership, "receive", receive), (Membership, "receive_push_pull", receive_push_pull),
+        (Membership, "tick", tick),
     ):  # fmt: skip
         setattr(home, name, what)

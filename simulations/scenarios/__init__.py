@@ -33,6 +33,7 @@ from .strain import (
     slaves_lie,
     slow_owner,
 )
+from .wanted import boards, reextraction
 
 SCENARIOS: dict[str, Scenario] = {
     "steady": steady.SCENARIO,
@@ -68,6 +69,8 @@ SCENARIOS: dict[str, Scenario] = {
     "clearing": clearing.SCENARIO,
     "living": living.SCENARIO,
     "scheduled": scheduled.SCENARIO,
+    "boards": boards.SCENARIO,
+    "reextraction": reextraction.SCENARIO,
     "aimed": aimed.SCENARIO,
     "stores-away": away.AWAY,
     "blackout": away.BLACKOUT,

@@ -12,7 +12,7 @@ from random import Random
 from typing import Final
 
 from ..kernel.moments import ASKED, CAME, COMES, COMMITS, COMMITTED, LEAVES, LEFT, TOLD
-from ..play.aims import BOTH, NODE, PEER, Aim, strike
+from ..play.aims import BOTH, NODE, PEER, Aim, elsewhere, strike
 from ..play.faults import Fault, play
 from ..play.options import Options
 from ..play.scenario import Scenario
@@ -118,13 +118,15 @@ def drawn_aims(options: Options) -> list[Aim]:
         (kind,) = dice.choices(kinds, weights)
         phases, count = COUNTS[kind]
         do, side = dice.choice(does), NODE
-        if phases is MESSAGE:
+        who = elsewhere(Random(f"{options.seed}/aimed elsewhere {number}"), options.masters, options.slaves)
+        if phases is MESSAGE and not who:
             side = dice.choice((NODE, NODE, PEER, PEER, BOTH))
         both = side == BOTH and do != "split"
         made.append(
             Aim(
                 kind=kind,
                 phase=dice.choice(phases),
+                who=who,
                 do=do,
                 nth=round(exp(dice.uniform(0.0, log(count)))),
                 side=side,

@@ -161,7 +161,7 @@ def text_of(case: Case, story: Iterable[str] = ()) -> str:
 
 def _of_aim(aim: Aim) -> list[str]:
     said: dict[str, Any] = {"kind": aim.kind, "phase": aim.phase, "do": aim.do}
-    usual = {"nth": 1, "side": "node", "peer_do": "", "of": "", "beyond": False}
+    usual = {"nth": 1, "side": "node", "peer_do": "", "of": "", "who": "", "beyond": False}
     said |= {name: getattr(aim, name) for name, value in usual.items() if getattr(aim, name) != value}
     if aim.apart_s:
         said["apart"] = aim.apart_s

@@ -18,9 +18,10 @@ from ..kernel.own_name import COMMAND
 from ..play.options import Options
 from ..play.stage import Stage
 from ..reached.blows import Blows, Pair
-from ..reached.corpus import CORPUS, First, Named, read_corpus, read_named, write_corpus
+from ..reached.corpus import CORPUS, First, Named, Origin, read_corpus, read_named, write_corpus
 from ..reached.protocol_lines import Line, is_of_protocol, protocol_lines
 from ..reached.traced_lines import TracedLines
+from ..scenarios import SCENARIOS
 from ..whole.plan import Plan
 from ..whole.simulation import Simulation
 from .asked import count
@@ -30,6 +31,7 @@ from .swarm import RAISED, command
 EXAMPLES = f"""\
   {COMMAND} coverage --seeds 10 --from 500
   {COMMAND} coverage --corpus
+  {COMMAND} coverage --scenarios living scheduled
   {COMMAND} coverage --corpus --seeds 40 --from 900 --keep"""
 SEEDS = 10
 PAIRS_MIN = 12
@@ -45,8 +47,8 @@ class _Reached:
     lines: set[Line] = field(default_factory=set)
     pairs: set[Pair] = field(default_factory=set)
     kept: list[First] = field(default_factory=list)
-    broken: dict[int, list[str]] = field(default_factory=dict)
-    """What was amiss, by seed."""
+    broken: dict[Origin, list[str]] = field(default_factory=dict)
+    """What was amiss, by run."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -54,24 +56,26 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--seeds", type=count, help=f"how many of the swarm (default {SEEDS}; none with --corpus)")
     add("--from", type=int, default=1, dest="first", help="the first of them (default 1)")
     add("--corpus", action="store_true", help="first those that were kept for what they were the first to reach")
+    add("--scenarios", nargs="+", choices=sorted(SCENARIOS), metavar="NAME", default=[],
+        help="a small run of each of these, besides")  # fmt: skip
     add("--keep", nargs="?", type=Path, const=CORPUS, metavar="FILE",
         help="write those that reached something new, as the corpus or into a file")  # fmt: skip
-    add("--json", action="store_true", help="one line of JSON for each seed, and one for what nobody came to")
+    add("--json", action="store_true", help="one line of JSON for each run, and one for what nobody came to")
 
 
 def run(asked: argparse.Namespace) -> int:
-    """Runs seeds one after the other and tells what each was the first to reach; 1 if one broke a promise.
+    """Makes one run after the other and tells what each was the first to reach; 1 if one broke a promise.
 
     Raises ConfigurationError for a corpus that cannot be read or written.
     """
-    seeds = _seeds(asked)
+    origins = _origins(asked)
     named = _named()
     found = _Reached()
     traced = TracedLines(is_of_protocol, sparing=True)
     try:
-        for seed in seeds:
+        for origin in origins:
             began_s = monotonic()
-            first = _of_seed(seed, traced, found)
+            first = _first_of(origin, traced, found)
             _tell(first, found, monotonic() - began_s, as_json=asked.json)
     finally:
         if asked.json:
@@ -86,13 +90,21 @@ def run(asked: argparse.Namespace) -> int:
     return 1 if found.broken else 0
 
 
-def _seeds(asked: argparse.Namespace) -> list[int]:
+def _origins(asked: argparse.Namespace) -> list[Origin]:
     try:
         kept = read_corpus() if asked.corpus else []
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise ConfigurationError(f"{CORPUS.name}: {error}") from None
-    more = asked.seeds if asked.seeds is not None else 0 if asked.corpus else SEEDS
-    return list(dict.fromkeys((*kept, *range(asked.first, asked.first + more))))
+    if unknown := [each for each in kept if isinstance(each, str) and each not in SCENARIOS]:
+        raise ConfigurationError(f"{CORPUS.name}: {unknown[0]!r} is no seed, and no scenario")
+    more = asked.seeds if asked.seeds is not None else 0 if asked.corpus or asked.scenarios else SEEDS
+    return list(dict.fromkeys((*kept, *asked.scenarios, *range(asked.first, asked.first + more))))
+
+
+def _options_of(origin: Origin) -> Options:
+    if isinstance(origin, int):
+        return drawn(origin)
+    return Options(scenario=origin, masters=4, pages=80, hosts=10, sinks=2)
 
 
 def _named() -> list[Named]:
@@ -102,25 +114,25 @@ def _named() -> list[Named]:
         raise ConfigurationError(str(error)) from None
 
 
-def _of_seed(seed: int, traced: TracedLines, found: _Reached) -> First:
-    """Runs a seed, and returns what it was the first to reach."""
+def _first_of(origin: Origin, traced: TracedLines, found: _Reached) -> First:
+    """Makes a run, and returns what it was the first to reach."""
     blows = Blows()
     broken: list[str] = []
     try:
         with traced.noted():
-            report = Simulation(_listened_to(drawn(seed), blows)).run()
+            report = Simulation(_listened_to(_options_of(origin), blows)).run()
         broken = [f"{violation.checker}: {violation.what}" for violation in report.violations]
     except Exception:
         broken = [f"{RAISED}: {traceback.format_exc().strip().rpartition(chr(10))[2]}"]
     every = protocol_lines()
     lines = [every[place] for place in sorted(traced.take()) if place in every]
-    first = First(seed, lines, sorted(blows.pairs - found.pairs))
+    first = First(origin, lines, sorted(blows.pairs - found.pairs))
     found.lines.update(lines)
     found.pairs |= blows.pairs
     if lines or len(first.pairs) >= PAIRS_MIN:
         found.kept.append(first)
     if broken:
-        found.broken[seed] = broken
+        found.broken[origin] = broken
     return first
 
 
@@ -138,15 +150,16 @@ def _listened_to(options: Options, blows: Blows) -> Plan:
 
 
 def _tell(first: First, found: _Reached, real_s: float, *, as_json: bool) -> None:
-    broken = found.broken.get(first.seed, [])
+    broken = found.broken.get(first.of, [])
     if as_json:
         lines, pairs = list(map(str, first.lines)), [f"{kind}/{do}" for kind, do in first.pairs]
-        told = {"seed": first.seed, "lines": lines, "pairs": pairs, "broken": broken, "real_s": round(real_s, 1)}
+        told = {"of": first.of, "lines": lines, "pairs": pairs, "broken": broken, "real_s": round(real_s, 1)}
         print(json.dumps(told), flush=True)
         return
     print(f"{first}; {len(found.lines)} and {len(found.pairs)} by now ({real_s:.0f} s)", flush=True)
     for what in broken:
-        print(f"    {command(first.seed)}: {what}", flush=True)
+        again = command(first.of) if isinstance(first.of, int) else _options_of(first.of).command()
+        print(f"    {again}: {what}", flush=True)
 
 
 def _unreached(found: _Reached, named: Sequence[Named]) -> Iterator[tuple[Line, str]]:
@@ -164,7 +177,7 @@ def _plain(found: _Reached, named: Sequence[Named]) -> dict[str, object]:
         "named": sum(bool(reason) for _, reason in left),
         "unreached": [str(line) for line, reason in left if not reason],
         "pairs": len(found.pairs),
-        "kept": [first.seed for first in found.kept],
+        "kept": [first.of for first in found.kept],
         "broken": found.broken,
     }
 
@@ -177,7 +190,7 @@ def _summed_up(found: _Reached, named: Sequence[Named]) -> Iterator[str]:
         f"{reached} of {every} lines ({reached / every:.1%}) and {len(found.pairs)} pairs of a message and a fault; "
         f"{len(left) - len(open_)} lines are named as not to be reached, {len(open_)} are open"
     )
-    yield f"{len(found.kept)} seeds reached something new: {', '.join(str(first.seed) for first in found.kept)}"
+    yield f"{len(found.kept)} runs reached something new: {', '.join(str(first.of) for first in found.kept)}"
     functions = Counter(line.place for line in open_)
     for place, number in functions.most_common(SHOWN_MAX):
         yield f"  {number:>4} open in {place}"

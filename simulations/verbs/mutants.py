@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from difflib import get_close_matches
 from itertools import count as counting
@@ -18,7 +18,8 @@ from p2pcrawl.model.errors import ConfigurationError
 
 from ..kernel.own_name import COMMAND
 from ..mutants import Mutant, Slip, mutants
-from ..mutants.hunting.hunt import ENDED, HUNG, Amiss, Hunt, Run
+from ..mutants.hunting.hunt import ENDED, HUNG, Fate, Hunt, Run
+from ..mutants.hunting.known_runs import KnownRuns
 from ..mutants.hunting.lone_runs import Found, hunted
 from ..mutants.hunting.reach import Reach
 from ..mutants.making.edits import NotApplicable, edit_of
@@ -29,15 +30,18 @@ from .swarm import RAISED
 
 EXAMPLES = f"""\
   {COMMAND} mutants --list
-  {COMMAND} mutants --kind fence --seeds 20 --jobs 2
+  {COMMAND} mutants --kind fence --seeds 20 --runs 3 --jobs 2
   {COMMAND} mutants --only epoch-not-raised --from 40 --seeds 1"""
 SEEDS = 100
 SAID_MAX = 100
 """Characters of what was said first, in a line; --json has all of it."""
-SOUND_FIRST_MIN = 8
-"""Mutants from which on it pays to run each seed unchanged first."""
 _NOT_CHECKERS = ((RAISED, ENDED), (HUNG,))
 """How a run fails that no checker has judged."""
+_SURVIVED = {
+    Fate.UNREACHED: "to which no seed came",
+    Fate.NO_DIFFERENCE: "with which each run was the same as without",
+    Fate.UNTOLD: "with which a run was another, and nobody told",
+}
 HARD = frozenset(
     {
         "aimed",
@@ -62,8 +66,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--kind", choices=[str(kind) for kind in Slip], help="only mistakes of this kind")
     add("--list", action="store_true", help="say what there is, with the harm that each does, and run nothing")
     add("--seeds", type=count, default=SEEDS, help=f"of the swarm, for each at most (default {SEEDS})")
+    add("--runs", type=count, help="of these at most with each put in: those that are known to come to it come first")
     add("--from", type=int, default=1, dest="first", help="the first of them (default 1)")
     add("--hard", action="store_true", help="of the seeds, only those in which masters die or lose their disks")
+    add("--known", action="store_true", help="only seeds that earlier hunts have run with this code")
     add("--jobs", type=count, default=1, help="processes (default 1)")
     add("--json", action="store_true", help="one line of JSON for each mutant")
 
@@ -78,13 +84,14 @@ def run(asked: argparse.Namespace) -> int:
     if asked.list:
         _print_list(chosen, as_json=asked.json)
         return 0
-    sound: dict[int, Amiss] = {}
-    sound_first = len(chosen) >= SOUND_FIRST_MIN
-    hunts = [Hunt(mutant.name, islice(_seeds(asked), asked.seeds), sound, sound_first) for mutant in chosen]
-    reach = Reach(chosen) if sound_first else None
+    known = KnownRuns()
+    seeds = list(islice(_seeds(asked, known.seeds if asked.known else counting(asked.first)), asked.seeds))
+    sound = {seed: amiss for seed in seeds if (amiss := known.read(seed)) is not None}
+    hunts = [Hunt(m.name, iter(known.best_first(seeds, m.name)), sound, asked.runs) for m in chosen]
+    reach = Reach(mutants().values())
     over: list[Hunt] = []
     try:
-        for hunt in hunted(hunts, asked.jobs, lambda run: found_in(run, reach)):
+        for hunt in hunted(hunts, asked.jobs, lambda run: found_in(run, reach), keep=known.keep):
             over.append(hunt)
             print(json.dumps(_plain(hunt)) if asked.json else _line(hunt), flush=True)
     finally:
@@ -93,23 +100,22 @@ def run(asked: argparse.Namespace) -> int:
     return 1 if any(not hunt.caught_by and not mutants()[hunt.mutant].equivalent for hunt in over) else 0
 
 
-def found_in(run: Run, reach: Reach | None = None) -> Found:
-    """Runs a seed and returns what is amiss, by checker: the first that each says; of a sound run also which mutants'
-    places it came to, where that is asked for.
+def found_in(run: Run, reach: Reach) -> Found:
+    """Runs a seed and returns what is amiss, by checker: the first that each says, and no more than one where that
+    showed before the run was over; of a sound run also which mutants' places it came to.
     """
     said: dict[str, str] = {}
-    reach = None if run.mutant else reach
+    trace = ""
     try:
         with ExitStack() as stack:
-            if run.mutant:
-                stack.enter_context(edit_of(mutants()[run.mutant]).put_in())
-            if reach is not None:
-                stack.enter_context(reach.noted())
-            for violation in Simulation(drawn(run.seed)).run().violations:
+            stack.enter_context(edit_of(mutants()[run.mutant]).put_in() if run.mutant else reach.noted())
+            report = Simulation(drawn(run.seed), hasty=True).run()
+            trace = report.trace
+            for violation in report.violations:
                 said.setdefault(violation.checker, violation.what)
     except Exception:
         said[RAISED] = traceback.format_exc().strip().rpartition("\n")[2]
-    return Found(said, reach.reached if reach is not None else None)
+    return Found(said, None if run.mutant else reach.reached, trace)
 
 
 def scored(over: Sequence[Hunt]) -> str:
@@ -129,10 +135,11 @@ def scored(over: Sequence[Hunt]) -> str:
 
 
 def _not_caught(survivors: Sequence[Hunt]) -> Iterator[str]:
-    """Yields a line with the names of all that survived, and one with those that had no chance to show."""
-    yield f"survived: {', '.join(hunt.mutant for hunt in survivors) or 'none'}"
-    if never := [hunt.mutant for hunt in survivors if 0 < hunt.tried == hunt.never_there]:
-        yield f"no seed came to: {', '.join(never)}"
+    """Yields lines with the names of all that survived, by how near they came to be caught."""
+    yield f"survived: {len(survivors) or 'none'}"
+    for fate, words in _SURVIVED.items():
+        if those := [hunt.mutant for hunt in survivors if hunt.fate is fate]:
+            yield f"  {len(those)}, {words}: {', '.join(those)}"
 
 
 def _chosen(asked: argparse.Namespace) -> list[Mutant]:
@@ -155,8 +162,8 @@ def _refuse_misfits(chosen: Sequence[Mutant]) -> None:
             raise ConfigurationError(str(error)) from None
 
 
-def _seeds(asked: argparse.Namespace) -> Iterator[int]:
-    return (seed for seed in counting(asked.first) if not asked.hard or _is_hard(seed))
+def _seeds(asked: argparse.Namespace, there: Iterable[int]) -> Iterator[int]:
+    return (seed for seed in there if seed >= asked.first and (not asked.hard or _is_hard(seed)))
 
 
 def _is_hard(seed: int) -> bool:
@@ -167,14 +174,16 @@ def _is_hard(seed: int) -> bool:
 def _line(hunt: Hunt) -> str:
     mutant = mutants()[hunt.mutant]
     start = f"{hunt.mutant:<34} {mutant.kind:<8}"
-    cost = f"{hunt.tried} seed{'s' if hunt.tried > 1 else ''}, {hunt.real_s:.0f} s"
+    cost = f"{hunt.tried} seed{'s' if hunt.tried > 1 else ''}, {hunt.cpu_s:.0f} s"
     if hunt.never_there:
         cost += f"; {hunt.never_there} did not come to its place"
+    if hunt.same:
+        cost += f"; the same in {', '.join(map(str, hunt.same))}"
     if hunt.passed_over:
         cost += f"; passed over: {', '.join(map(str, hunt.passed_over))}"
     if not hunt.caught_by:
         fate = f"equivalent, as is said: {mutant.equivalent}" if mutant.equivalent else mutant.harm
-        return f"{start} SURVIVED {cost}\n    {fate}"
+        return f"{start} SURVIVED ({hunt.fate}) {cost}\n    {fate}"
     what = shorten(next(iter(hunt.caught_by.values())), SAID_MAX, placeholder=" ...")
     yet = " THOUGH EQUIVALENT" if mutant.equivalent else ""
     return f"{start} caught{yet} by {', '.join(hunt.caught_by)} in seed {hunt.caught_in} ({cost})\n    {what}"
@@ -191,8 +200,11 @@ def _plain(hunt: Hunt) -> dict[str, Any]:
         "seed": hunt.caught_in,
         "seeds_tried": hunt.tried,
         "seeds_never_there": hunt.never_there,
+        "fate": str(hunt.fate),
+        "same": hunt.same,
+        "other": hunt.other,
         "passed_over": hunt.passed_over,
-        "real_s": round(hunt.real_s, 1),
+        "cpu_s": round(hunt.cpu_s, 1),
     }
 
 

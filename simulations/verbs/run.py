@@ -22,7 +22,7 @@ from ..whole.simulation import Simulation
 from .asked import add_plan_options, plan_of
 
 _DEFAULT = Options()
-SHARES = {"aims": 0.4, "web": 0.4, "limits": 0.25, "jobs": 0.2, "verbs": 0.2}
+SHARES = {"aims": 0.65, "web": 0.4, "limits": 0.4, "jobs": 0.25, "verbs": 0.3}
 """The share of the seeds in which each is drawn besides."""
 MAJORITY = 0.2
 """The share of those runs with aimed faults in which only the greater part of the masters goes on."""
@@ -88,22 +88,22 @@ def drawn(seed: int, draws: Sequence[str] | None = None) -> Options:
         seed=seed,
         masters=dice.randint(fewest, 7) if dice.random() < 0.9 else dice.randint(8, 16),
         replicas=replicas,
-        slaves=max(scenario.slaves_min, dice.choice((0, 0, 0, 1))),
-        pages=dice.choice((60, 120, 240)),
+        slaves=max(scenario.slaves_min, dice.choice((0, 0, 1, 1))),
+        pages=min(scenario.pages_max, dice.choice((60, 120, 240))),
         hosts=dice.choice((5, 15, 30)),
         law=dice.choice(LAWS) if name == "churn" else _DEFAULT.law,
         latency_s=dice.choice((0.0005, 0.02, 0.02, 0.08)),
         limit_s=LIMIT_S,
         key=dice.choice(("host", "host", "host", "url")),
         private=dice.choice((0.0, 0.0, 0.0, 0.5)),
-        sinks=Random(f"{seed}/sinks").choice((0, 0, 0, 1, 2)),
+        sinks=max(scenario.sinks_min, Random(f"{seed}/sinks").choice((0, 0, 0, 1, 2))),
         # What part files have twice after all disks that knew of it are gone, nobody can tell.
         buckets=0 if name == "losses" else Random(f"{seed}/buckets").choice((0, 0, 0, 1)),
         partition="majority" if name == "aimed" and Random(f"{seed}/greater part").random() < MAJORITY else "",
         delay_s=0.0 if Random(f"{seed}/delay").random() < 0.15 else _DEFAULT.delay_s,
         ring=_DEFAULT.ring if len(scenario.weights) > 1 else Random(f"{seed}/ring").choice(_RINGS),
         placement=Random(f"{seed}/placement").choice(PLACEMENTS),
-        draws=_beside(seed) if draws is None else tuple(draws),
+        draws=tuple(each for each in _beside(seed) if each in scenario.besides) if draws is None else tuple(draws),
     )
 
 

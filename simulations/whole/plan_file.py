@@ -148,27 +148,37 @@ async def fault_and_aim(stage: Stage, faults: Sequence[Fault], aims: Sequence[Ai
     await asyncio.gather(play(stage, faults), strike(stage, aims))
 
 
+def _check_nodes(table: _Table, nodes: list[str], **named: str) -> None:
+    """Refuses a node that there is not; nothing is no name."""
+    for name, node in named.items():
+        if node:
+            table.known(name, node, nodes)
+
+
 def _aim(table: _Table, nodes: list[str]) -> Aim:
     kind, phase, do = (table.take(name, str, needed=True) for name in ("kind", "phase", "do"))
     table.known("phase", phase, list(PHASES))
     table.known("do", do, list(BLOWS))
     table.place = f"{table.place} ({do})"
-    side, of, peer_do = (table.take(name, str) or "" for name in ("side", "of", "peer_do"))
+    side, of, peer_do, who = (table.take(name, str) or "" for name in ("side", "of", "peer_do", "who"))
     table.known("side", side or SIDES[0], list(SIDES))
-    if of:
-        table.known("of", of, nodes)
+    _check_nodes(table, nodes, of=of, who=who)
+    if who and side:
+        table.refuse("is for aims without a side", "who")
     if peer_do:
         table.known("peer_do", peer_do, [blow for blow in BLOWS if blow != "split"])
     apart_s, for_s, nth = table.time("apart"), table.time("for"), table.take("nth", int)
     if (peer_do or apart_s) and (side != BOTH or do == "split"):
         table.refuse(f'is for side = "{BOTH}", and not for split', "peer_do" if peer_do else "apart")
-    if nth is not None and nth < 1:
+    if nth is None:
+        nth = 1
+    if nth < 1:
         table.refuse("must be at least 1", "nth")
     beyond = bool(table.take("beyond", bool))
     table.done()
     return Aim(
-        kind=kind, phase=phase, do=do, nth=nth or 1, side=side or SIDES[0], peer_do=peer_do, apart_s=apart_s or 0.0,
-        for_s=FOR_S if for_s is None else for_s, of=of, beyond=beyond, place=table.place,
+        kind=kind, phase=phase, do=do, nth=nth, side=side or SIDES[0], peer_do=peer_do, apart_s=apart_s or 0.0,
+        for_s=FOR_S if for_s is None else for_s, of=of, who=who, beyond=beyond, place=table.place,
     )  # fmt: skip
 
 

@@ -17,21 +17,27 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from p2pcrawl.core.bench.candidate import host_key
+from p2pcrawl.core.control import RUNNING
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash
+from p2pcrawl.master.links.shard_keys import Keys
 from p2pcrawl.model.cluster.placement import GroupPlacement, RingName
+from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.crawl.record import ShardKey
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.peer.answers.submission import Submission, submission_of
 from p2pcrawl.peer.config import Partition
 
-from ..checkers import Evidence, violations
+from ..checkers import Evidence, Violation, violations
 from ..controls import control_of
 from ..controls.making.swaps import put_in
 from ..draws.limits import limited
 from ..kernel.clockwork import Deadlock, Livelock, OutOfTime
+from ..model.waiting import IN_LINE_S, WAIT_S
 from ..observe.alarms import listening
+from ..observe.answering import answering
 from ..observe.contents import read_contents
 from ..observe.folders import print_of, read_folder, read_rows
+from ..observe.raw_pages import FOLDER
 from ..play import people
 from ..play.aims import Aim
 from ..play.evidence import NotSettled, Remains, SinkFound
@@ -42,9 +48,11 @@ from ..play.series import Sampler
 from ..play.spiders import OF_EACH_PAGE, ONE_EACH, PERIOD_S, THOROUGH, Returner
 from ..play.stage import Stage
 from ..record.history import History
+from ..record.mandates import consents_overheard
 from ..record.overheard import overheard
+from ..scenarios import SCENARIOS
 from ..world.disks import folder_for_disks
-from ..world.fetcher import fetchers
+from ..world.fetcher import RawFolder, fetchers
 from ..world.machines import Machine
 from ..world.pins import real_clock
 from ..world.sinks import Bucket, Destination, Place, contents, destinations, lines, specs_of
@@ -81,8 +89,12 @@ Tell = Callable[[Progress], None]
 class Simulation:
     """One run of a plan, from the first node to the verdict. Runs once."""
 
-    def __init__(self, what: Options | Plan, tell: Tell | None = None, narrate_to: TextIO | None = None) -> None:
+    def __init__(
+        self, what: Options | Plan, tell: Tell | None = None, narrate_to: TextIO | None = None, *, hasty: bool = False
+    ) -> None:
         """``tell`` is called with each word of progress; ``narrate_to`` gets all that happens, for a person to read.
+        ``hasty``: the run is over as soon as anything is amiss that is judged while it goes on, and that is all that
+        the report tells of.
 
         Raises ConfigurationError for a scenario, and ValueError for a control, that there is not.
         """
@@ -100,6 +112,8 @@ class Simulation:
         """The items of the other jobs, by their labels."""
         self._states: dict[str, str] = {}
         self._remains: list[Remains] = []
+        self._hasty = hasty
+        self._told_early: list[Violation] = []
         self._began_s = real_clock()
 
     def run(self) -> Report:
@@ -125,20 +139,21 @@ class Simulation:
             stack.enter_context(limited(plan.limits or {}))
             if self._narrate_to is not None:
                 world.narrate(self._narrate_to, loggers=("p2pcrawl",))
-            open_fetcher = fetchers(web, world.loop)
+            raw_folders = {name: self._raw_folder(name) for name in names_of(options.masters)}
             machines = [
                 Machine(
                     world,
                     name,
                     Path(),
                     options.replicas,
-                    open_fetcher,
+                    fetchers(web, world.loop, raw_pages=raw),
                     plan.weight(n),
                     plan.partition,
                     RingName(options.ring),
                     GroupPlacement(options.placement),
+                    raw,
                 )
-                for n, name in enumerate(names_of(options.masters))
+                for n, (name, raw) in enumerate(raw_folders.items())
             ]
             slaves = [SlaveMachine(world, f"s{n}", web, machines) for n in range(options.masters * options.slaves)]
             stage = Stage(options, world, web, machines, slaves, sinks)
@@ -146,17 +161,20 @@ class Simulation:
             plan.fit(stage)
             self._witness = Eyewitness(stage)
             folders = {machine.name: machine.folder for machine in machines}
-            self._history = History(world.moments, self._witness, options.replicas, folders.__getitem__)
-            stack.enter_context(overheard(self._history.rumours, {machine.name: machine.id for machine in machines}))
+            ids = {machine.name: machine.id for machine in machines}
+            self._history = History(
+                world.moments, self._witness, options.replicas, folders.__getitem__, ids, cramped=bool(plan.limits)
+            )
+            stack.enter_context(overheard(self._history.rumours, self._history.known, ids))
+            if self._majority:
+                stack.enter_context(consents_overheard(self._history.consents, {of: name for name, of in ids.items()}))
             self._listen(stage, sinks.values())
             if plan.limits:
                 stage.figures["limits"] = dict(plan.limits)
             sampler = Sampler(stage)
             self._play(stage, sampler, submission)
             sampler.sample()
-            evidence = self._evidence(stage)
-            found = [each for each in violations(evidence) if self._is_judge(each.checker)]
-            found += violations_of_others(stage, evidence, self._others)
+            found = self._told_early or self._judged(stage)
             series = sampler.series
             return Report(
                 options, world.trace, world.now, real_clock() - self._began_s, figures(stage, len(self._items), series),
@@ -172,12 +190,24 @@ class Simulation:
         hosts = [host for host in stage.web.hosts.values() if host.pages]
         self._history.hosts = {host.name: host_key(host.pages[0].url) for host in hosts}
         self._history.permissions.buckets = {name: bucket_of_hash(key) for name, key in self._history.hosts.items()}
+        keys, wanted = Keys(), {ShardKey.HOST, ShardKey(self.options.key)}
+        self._history.takeovers.watched |= {
+            keys.bucket(key, url, fingerprint(url)) for url in stage.web.pages for key in wanted
+        }
+
+    def _raw_folder(self, name: str) -> RawFolder | None:
+        """Returns where a machine keeps the answers that it gets, if the scenario is of these."""
+        scenario = SCENARIOS.get(self.options.scenario)
+        return RawFolder(Path(name) / FOLDER) if scenario is not None and scenario.keeps_raw_pages else None
 
     # -- the play -----------------------------------------------------------------------------
 
     def _play(self, stage: Stage, sampler: Sampler, submission: Submission) -> None:
         try:
             stage.world.run(self._scenes(stage, sampler, submission), self._limit_s(stage.web))
+        except asyncio.CancelledError:
+            if not self._told_early:
+                raise
         except (OutOfTime, Deadlock, Livelock, NotSettled) as error:
             said, _, waiting = f"{type(error).__name__}: {error}".partition("\n")
             self._complaints.append(said)
@@ -195,7 +225,9 @@ class Simulation:
 
         watches = [stage.watch(), sampler.run(), self._tell_progress(stage), self._look_at_ledgers(stage)]
         if self._majority:
-            watches.append(stage.observer.watch_parts())
+            watches.append(stage.observer.watch_parts(self._history.consents.look))
+        if self._hasty and (main := asyncio.current_task()) is not None:
+            watches.append(self._end_at_first(stage, main))
         aside = [asyncio.create_task(each) for each in watches]
         try:
             await self._meet(stage)
@@ -286,11 +318,20 @@ class Simulation:
     async def _submit(self, stage: Stage, submission: Submission) -> None:
         """Gives the job to one of the masters."""
         stage.job = (await stage.random.choice(stage.up).tell("submit", submission.plain()))["job"]
+        self._history.marks.sinks[stage.job] = [
+            sink.has_page if isinstance(sink, Destination) else None for sink in stage.sinks.values()
+        ]
         if self.plan.spider in THOROUGH:
             pages = stage.web.pages.items()
             self._history.knows(
                 stage.job, {print_of(url): [print_of(link) for link in page.links] for url, page in pages}
             )
+
+    def _judged(self, stage: Stage) -> list[Violation]:
+        """Has all checkers look at what there is when all is over."""
+        evidence = self._evidence(stage)
+        found = [each for each in violations(evidence) if self._is_judge(each.checker)]
+        return [*found, *violations_of_others(stage, evidence, self._others)]
 
     def _evidence(self, stage: Stage) -> Evidence:
         complaints = [
@@ -317,9 +358,9 @@ class Simulation:
             stage.changes, self._history.found, self._alarms.heard, seen.healing.ailments,
             seen.reckoning.tellings, seen.reckoning.destroyed(), seen.reckoning.losses.buckets,
             asked=stage.asked, rounds=Returner.rounds if self.plan.spider is Returner else 1, period_s=PERIOD_S,
-            unmarked=unmarked, kept=stage.kept, results=self._items,
+            unmarked=unmarked, kept=stage.kept, boards=stage.boards, rereadings=stage.rereadings, results=self._items,
             held={m.name: read_contents(m.folder, stage.job) for m in there},
-            one_each=self.plan.spider in ONE_EACH,
+            one_each=self.plan.spider in ONE_EACH, certified=self._history.certified,
         )  # fmt: skip
 
     def _found(self, stage: Stage, url: str, sink: Place) -> SinkFound:
@@ -337,11 +378,40 @@ class Simulation:
 
     async def _look_at_ledgers(self, stage: Stage) -> None:
         """Has judged again and again what masters count on, while nothing keeps them from each other."""
+        before: tuple[Any, ...] = ()
+        calm_s = 0.0
         while True:
             await asyncio.sleep(LEDGERS_S)
             self._history.calls.look()
-            if stage.agreed() and not stage.observer.healing.is_troubled(stage):
+            calm = stage.agreed() and not stage.observer.healing.is_troubled(stage)
+            if calm:
                 self._history.look({machine.name: machine.counted(stage.machines) for machine in stage.up})
+            standing = (stage.observer.healing.standing(stage), len(stage.asked))
+            if not calm or standing != before or any(stage.state(machine) != RUNNING for machine in stage.up):
+                before, calm_s = standing, stage.world.now
+            self._look_at_hosts(stage, calm_s)
+
+    def _look_at_hosts(self, stage: Stage, calm_s: float) -> None:
+        """Has judged for how long hosts have waited in a calm."""
+        in_line = self.options.key != ShardKey.HOST or bool(self.plan.limits)
+        wait_s = IN_LINE_S if in_line else WAIT_S
+        hosts = answering(stage.web, self.options.delay_s, stage.world.now)
+        # What people say of a host may be obeyed late.
+        ordered = {str(asked.arguments["host"]) for asked in stage.asked if asked.verb == "set-host"}
+        ordered |= {change.host for change in stage.changes}
+        free = {host: at_s for host, at_s in hosts.items() if host not in ordered}
+        self._history.waiting.look(stage.job, [m.name for m in stage.up], free, calm_s, wait_s)
+
+    async def _end_at_first(self, stage: Stage, main: asyncio.Task[Any]) -> None:
+        """Ends the run as soon as anything is amiss that shows before all is over."""
+        while not self._told_early:
+            await asyncio.sleep(LOOK_S)
+            seen = stage.observer
+            early = {**self._history.told, "ownership": seen.doubles, "finish": seen.overlooked}
+            if self._majority:
+                early["parts"] = seen.parts.found
+            self._told_early = [Violation(checker, what) for checker, found in early.items() for what in found[:1]]
+        main.cancel()
 
     # -- telling ------------------------------------------------------------------------------
 

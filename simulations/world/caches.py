@@ -74,6 +74,19 @@ class Cache:
         for path in (database, _log_of(database)):
             self._files.pop(path, None)
 
+    # -- how it stands ------------------------------------------------------------------------
+
+    @property
+    def has_unsynced(self) -> bool:
+        """True if a database has been written to and not synced."""
+        return bool(self._files)
+
+    def is_safe(self, path: Path) -> bool:
+        """Tells whether a file outlives a loss of power at this moment, with its name and what is in it."""
+        number = path.stat().st_ino
+        safe = self._names.get(path.parent, {}).get(path.name)
+        return safe is not None and safe.inode == number and self._contents.get(number) == path.read_bytes()
+
     # -- what becomes of it -------------------------------------------------------------------
 
     def cut_short(self, database: Path, before: bytes) -> None:

@@ -19,6 +19,8 @@ from ..kernel.moments import COMMITS, COMMITTED, Moments
 from ..kernel.node import DiskError
 from .disk_errors import FULL
 
+WRITES: Final = "BEGIN IMMEDIATE"
+"""What begins a transaction that stores something."""
 SYNCED: Final = 2
 """What ``PRAGMA synchronous`` says where each commit is synced."""
 _CHANGES: Final = ("INSERT", "UPDATE", "DELETE")
@@ -62,6 +64,8 @@ class Database(sqlite3.Connection):
             self._refuse(self._node.disk_error, sql)
         if sql == "ROLLBACK":
             self._changes.clear()
+        if sql == WRITES:
+            self._listen()
         if sql != "COMMIT" or self._node is None or self._life is None:
             return super().execute(sql, parameters)
         if self._node.disk_full:
@@ -111,14 +115,17 @@ class Database(sqlite3.Connection):
             raise Abandoned
         return cursor
 
+    def _listen(self) -> None:
+        """Has what is there read, and what changes heard, from before the first transaction on tables that are there:
+        what that one stores has come, and was not found.
+        """
+        if not self._tapped and self._node is not None and (disks := self._node.moments.disks) is not None:
+            self._tapped = disks.tap(self._node.name, self, self._changes)
+
     def _tell(self, life: Life, moments: Moments) -> None:
         """Tells what was stored."""
-        if moments.disks is None:
-            return
-        if self._tapped:
+        if moments.disks is not None and self._tapped:
             moments.disks.committed(life.node.name, self._changes)
-        else:
-            self._tapped = moments.disks.tap(life.node.name, self, self._changes)
 
     def _store(self) -> sqlite3.Cursor:
         """Commits, and lets the disk know whether that was synced."""

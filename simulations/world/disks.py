@@ -87,6 +87,7 @@ class Disk:
             damaged.write(b"\xa5" * 4096)
             damaged.seek(size // 4)
             damaged.write(b"\xa5" * (size // 2))
+        self._tell()
 
     def snapshot(self) -> Path:
         """Copies everything as it is at this moment, beside it; returns where that is."""
@@ -99,6 +100,7 @@ class Disk:
         """Makes everything as it was when it was last copied. Only between two lives."""
         self.wipe()
         shutil.copytree(self.folder.with_name(f"{self.folder.name}.snapshot"), self.folder)
+        self._tell()
 
     def wipe(self) -> None:
         """Takes everything away, if there is anything. Only between two lives."""

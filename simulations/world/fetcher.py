@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import os
+import time
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
+from pathlib import Path
 from typing import Protocol, Self
 
 from multidict import CIMultiDict
@@ -12,11 +16,15 @@ from multidict import CIMultiDict
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
 from p2pcrawl.fetch.connection.guard import Networks
 from p2pcrawl.model.crawl.answer import Answer
+from p2pcrawl.model.crawl.raw_page import RawPage
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import host_of
 from p2pcrawl.model.errors import FetchError
 from p2pcrawl.model.outcome import Failure
+from p2pcrawl.private.folders import sync_folder
+from p2pcrawl.stores.warc.warc_file import ENDING
+from p2pcrawl.stores.warc.warc_records import pack_page
 
 from ..kernel.life import current_life
 from ..kernel.loop import SimLoop
@@ -29,6 +37,36 @@ _FAILURES = {
 }
 
 WorksFor = Callable[[], str]
+
+
+class RawFolder:
+    """Keeps the answers that one machine gets, in WARC records of the product, a file for each of its lives.
+
+    The product keeps them where its HTTP client is, which is no part of a simulation.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def keep(self, request: Request, reply: Reply, began_s: float, life: int) -> None:
+        """Writes an answer; it is synced when this returns."""
+        headers = "".join(f"{name}: {value}\r\n" for name, value in reply.headers.items())
+        head = f"HTTP/1.1 {reply.status} Told\r\n{headers}\r\n".encode()
+        page = RawPage(
+            request.url, request.method, began_s, reply.ip, f"{request.method} / HTTP/1.1\r\n\r\n".encode(),
+            request.body, reply.status, reply.headers.get("Content-Type", ""), False, head, reply.body, "",
+        )  # fmt: skip
+        packed = pack_page(page, hashlib.sha1(page.body, usedforsecurity=False).digest(), None)
+        path = self.folder / f"life-{life}{ENDING}"
+        is_new = not path.exists()
+        self.folder.mkdir(exist_ok=True)
+        with open(path, "ab") as file:
+            file.write(packed.answer + packed.request)
+            file.flush()
+            os.fsync(file.fileno())
+        if is_new:
+            sync_folder(self.folder)
+            sync_folder(self.folder.parent)
 
 
 class AnyWeb(Protocol):
@@ -46,9 +84,16 @@ class SimFetcher:
     """A Fetcher. What it has open when its process dies ends there, as the web sees it."""
 
     def __init__(
-        self, web: AnyWeb, loop: SimLoop, settings: Settings, networks: Networks, works_for: WorksFor | None
+        self,
+        web: AnyWeb,
+        loop: SimLoop,
+        settings: Settings,
+        networks: Networks,
+        works_for: WorksFor | None,
+        raw_pages: RawFolder | None,
     ) -> None:
         self._web = web
+        self._raw_pages = raw_pages
         self._loop = loop
         self._works_for = works_for
         self._settings = settings
@@ -98,6 +143,8 @@ class SimFetcher:
                 self._note(visit)
         if reply.failure:
             raise FetchError(_FAILURES[reply.failure], reply.failure)
+        if self._raw_pages is not None:
+            self._raw_pages.keep(request, reply, time.time() - takes_s, life.number)
         body = reply.body if cut is None else reply.body[:cut]
         return Answer(request.url, reply.status, CIMultiDict(reply.headers), body, takes_s, reply.ip)
 
@@ -106,11 +153,15 @@ class SimFetcher:
         self._loop.network.log.add(self._loop.now, visit.node, what)
 
 
-def fetchers(web: AnyWeb, loop: SimLoop, works_for: WorksFor | None = None) -> OpenFetcher:
-    """Makes what a slave opens in place of its HTTP client. ``works_for`` names its master, if that is another node."""
+def fetchers(
+    web: AnyWeb, loop: SimLoop, works_for: WorksFor | None = None, *, raw_pages: RawFolder | None = None
+) -> OpenFetcher:
+    """Makes what a slave opens in place of its HTTP client. ``works_for`` names its master, if that is another node;
+    ``raw_pages`` keeps what it is answered.
+    """
 
     def open_fetcher(settings: Settings, networks: Networks) -> SimFetcher:
-        return SimFetcher(web, loop, settings, networks, works_for)
+        return SimFetcher(web, loop, settings, networks, works_for, raw_pages)
 
     return open_fetcher
 

@@ -20,12 +20,14 @@ from p2pcrawl.overlay.node import Credentials
 from p2pcrawl.peer.config import Partition, PeerConfig, Role
 from p2pcrawl.peer.lead import Lead
 from p2pcrawl.slave.slave import Slave
+from p2pcrawl.stores.warc.place import WarcPlace
 from p2pcrawl.wire.sealed.identity import Identity
 from p2pcrawl.wire.sealed.keys import KeyRing
 
 from ..kernel.life import NodeDown
 from ..kernel.moments import ASKED, FAILED, TOLD
 from .disks import Disk
+from .fetcher import RawFolder
 from .world import World
 
 T = TypeVar("T")
@@ -113,8 +115,11 @@ class Machine(PeerMachine):
         partition: Partition = Partition.AVAILABLE,
         ring: RingName = RingName.RENDEZVOUS,
         placement: GroupPlacement = GroupPlacement.BOUNDED,
+        raw_pages: RawFolder | None = None,
     ) -> None:
+        """``raw_pages``: where it keeps the answers that its slave gets."""
         super().__init__(world, name)
+        self._raw_pages = raw_pages
         self.disk = Disk(world, disk / name)
         self.node.cache = self.disk.cache
         self.weight = weight
@@ -224,8 +229,7 @@ class Machine(PeerMachine):
         made_from = (bytes(ownership.states), waits)
         if made_from != self._served_from:
             self._served_from = made_from
-            every = range(len(ownership.table))
-            self._served = self._as_itself(lambda: frozenset(b for b in every if ownership.serves(b)))
+            self._served = self._as_itself(ownership.serving) if ownership.table else frozenset()
         return ownership.view, self._served
 
     def _agreed(self) -> bool:
@@ -249,6 +253,7 @@ class Machine(PeerMachine):
             partition=self.partition,
             ring=self._ring,
             placement=self._placement,
+            warc=None if self._raw_pages is None else WarcPlace(self._raw_pages.folder),
         )
         api = Address(f"{self.node.address}:{API_PORT}")
         lead = Lead(config, self._credentials(), self.folder, api, run_here=self._run_slave)

@@ -74,6 +74,10 @@ class Destination:
             raise SinkAway("the answer of the simulated database got lost")
         return refused
 
+    def has_page(self, fingerprint: str) -> bool:
+        """Tells whether a page was brought here, whatever was refused of it."""
+        return fingerprint in self.visits
+
     async def _answer(self) -> None:
         await asyncio.sleep(WRITE_S + self.slow_s)
         if self.away:

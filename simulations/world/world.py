@@ -67,6 +67,9 @@ class World:
         # What was there before is no business of a run's collections, which would go through all of it again.
         gc.freeze()
         self._stack.callback(gc.unfreeze)
+        # A process that is killed takes its log handlers along. Here they would hear the next worlds, and hold this.
+        ours = logging.getLogger("p2pcrawl")
+        self._stack.callback(setattr, ours, "handlers", [*ours.handlers])
         return self
 
     def __exit__(self, *_: object) -> None:

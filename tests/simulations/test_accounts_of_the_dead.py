@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from simulations import Options, Plan, Simulation, Stage
 from simulations.world.machines import Machine
 
@@ -58,6 +60,7 @@ def _fetches_of(stage: Stage, name: str) -> int:
     return [ledger for ledger in stage.observer.ledgers.by_disk.values() if ledger.machine == name][-1].fetches[-1]
 
 
+@pytest.mark.slow
 def test_what_a_master_had_counted_and_told_outlives_it_to_the_last_fetch() -> None:
     report = Simulation(Plan(OPTIONS, faults=one_rests_and_is_buried)).run()
 
@@ -66,6 +69,7 @@ def test_what_a_master_had_counted_and_told_outlives_it_to_the_last_fetch() -> N
     assert report.figures["after"] == report.figures["before"]
 
 
+@pytest.mark.slow
 def test_master_that_goes_and_comes_back_with_its_disk_is_counted_once_all_along() -> None:
     report = Simulation(Plan(OPTIONS, faults=one_leaves_and_comes_back)).run()
 

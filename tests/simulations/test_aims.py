@@ -39,6 +39,7 @@ def struck(*aims: Aim, options: Options = SMALL) -> tuple[Report, list[Moment]]:
     return Simulation(Plan(options, faults=faults)).run(), heard
 
 
+@pytest.mark.slow
 def test_who_dies_before_a_message_leaves_has_not_sent_it() -> None:
     report, heard = struck(Aim(kind="Copy", phase=LEAVES, nth=3, do="power-loss"))
 
@@ -49,6 +50,7 @@ def test_who_dies_before_a_message_leaves_has_not_sent_it() -> None:
     assert own.count(LEAVES) == own.count(LEFT) + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phase", [COMES, CAME])
 def test_the_other_end_of_a_message_can_be_hit(phase: str) -> None:
     report, _ = struck(Aim(kind="Discover", phase=phase, nth=2, do="crash", side=PEER, for_s=3.0))
@@ -57,6 +59,7 @@ def test_the_other_end_of_a_message_can_be_hit(phase: str) -> None:
     assert [incident.what for incident in report.incidents] == ["crash"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("phase", "kept"), [(COMMITS, False), (COMMITTED, True)])
 def test_a_transaction_is_gone_before_its_commit_and_kept_after_it(phase: str, kept: bool) -> None:
     report, heard = struck(Aim(kind="Store.commit", phase=phase, nth=20, do="crash"))
@@ -68,6 +71,7 @@ def test_a_transaction_is_gone_before_its_commit_and_kept_after_it(phase: str, k
     assert own.count(COMMITS) == own.count(COMMITTED) + (not kept)
 
 
+@pytest.mark.slow
 def test_a_pair_is_hit_one_after_the_other_if_there_are_copies_enough_for_both() -> None:
     pair = Aim(kind="Copied", phase=LEFT, nth=5, do="crash", side=BOTH, peer_do="freeze", apart_s=0.005)
 
@@ -81,6 +85,15 @@ def test_a_pair_is_hit_one_after_the_other_if_there_are_copies_enough_for_both()
     assert refused.figures["aims_never_came"] == [str(pair)]
 
 
+@pytest.mark.slow
+def test_somebody_else_can_be_hit_at_a_moment() -> None:
+    report, _ = struck(Aim(kind="Store.commit", phase=COMMITTED, nth=5, of="m0", do="crash", who="m1", for_s=2.0))
+
+    assert report.violations == []
+    assert [aim["hit"] for aim in report.figures["aims"]] == [["m1"]]
+
+
+@pytest.mark.slow
 def test_an_aim_goes_beyond_what_the_cluster_bears_only_if_it_says_so() -> None:
     both = Aim(kind="Copied", phase=LEFT, nth=30, do="wipe", side=BOTH, for_s=1.0, beyond=True)
 
@@ -119,6 +132,8 @@ hosts = 4
         ('kind = "Copy"\nphase = "leafs"\ndo = "crash"', "phase: there is no 'leafs'; did you mean 'leaves'?"),
         ('kind = "Copy"\nphase = "left"\ndo = "leave"', f"do: there is no 'leave'; there are {', '.join(BLOWS)}"),
         ('kind = "Copy"\nphase = "left"\ndo = "wipe"\nof = "m7"', "of: there is no 'm7'; there are m0, m1, m2"),
+        ('kind = "Copy"\nphase = "left"\ndo = "wipe"\nwho = "m7"', "who: there is no 'm7'; there are m0, m1, m2"),
+        ('kind = "Copy"\nphase = "left"\ndo = "wipe"\nwho = "m1"\nside = "peer"', "who: is for aims without a side"),
         ('kind = "Copy"\nphase = "left"\ndo = "wipe"\nnth = 0', "nth: must be at least 1"),
         ('kind = "Copy"\nphase = "left"\ndo = "wipe"\napart = "1 s"', 'apart: is for side = "both", and not for split'),
     ],

@@ -40,6 +40,7 @@ def played(*beside: Fault | Aim, options: Options = SMALL) -> tuple[Report, Stag
     return Simulation(Plan(options, faults=look, beside=beside)).run(), seen[0]
 
 
+@pytest.mark.slow
 def test_another_job_over_the_same_pages_is_crawled_as_well_and_judged() -> None:
     report, stage = played(SUBMIT)
 
@@ -50,6 +51,7 @@ def test_another_job_over_the_same_pages_is_crawled_as_well_and_judged() -> None
     }
 
 
+@pytest.mark.slow
 def test_another_job_may_be_of_some_pages_only() -> None:
     few = replace(SUBMIT, change={"job": "b", "key": "host", "pages": 3})
 
@@ -60,6 +62,7 @@ def test_another_job_may_be_of_some_pages_only() -> None:
     assert set(asked) >= set(stage.others["b"].crawl.starts)
 
 
+@pytest.mark.slow
 def test_a_job_that_rests_goes_on_though_whoever_was_asked_dies_at_once() -> None:
     rest = Fault(place="rest", do="pause-job", at_share=0.2, for_s=3.0, who=("m1",), change={"job": ""})
     dies = Aim(kind="verb pause", phase="told", do="crash", for_s=5.0)
@@ -72,6 +75,7 @@ def test_a_job_that_rests_goes_on_though_whoever_was_asked_dies_at_once() -> Non
     assert len(report.figures["aims"]) == 1
 
 
+@pytest.mark.slow
 def test_an_order_about_a_host_a_retry_and_pages_put_in_change_nothing_of_what_is_found() -> None:
     said = [
         Fault(place="host", do="set-host", at_share=0.1, for_s=4.0, who=("m0",), change={"host": 1, "delay": 2.0}),
@@ -89,6 +93,7 @@ def test_an_order_about_a_host_a_retry_and_pages_put_in_change_nothing_of_what_i
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_job_that_was_cancelled_and_deleted_leaves_nothing() -> None:
     over = [
         Fault(place="end", do="cancel-job", at_share=0.4, who=("m1",), change={"job": "b"}),
@@ -109,6 +114,7 @@ def test_only_what_the_options_name_is_drawn_and_the_same_each_time() -> None:
     assert {type(part) for each in seeds for part in drawn_beside(each)} == {Fault, Aim}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", [("aims",), ("jobs", "verbs")])
 def test_the_same_run_is_played_in_another_process(what: tuple[str, ...]) -> None:
     code = (

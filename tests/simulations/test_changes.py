@@ -54,6 +54,7 @@ def run() -> tuple[set[tuple[float | None, int]], list[object]]:
     return report.figures["settings"], list(report.violations)
 
 
+@pytest.mark.slow
 def test_settings_that_both_sides_of_a_partition_change_hold_everywhere_when_it_heals() -> None:
     settings, violations = run()
 
@@ -101,6 +102,7 @@ async def a_host_is_made_faster_and_its_owner_dies(stage: Stage) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_host_that_is_made_faster_is_asked_so_by_its_owner_and_by_the_next_one() -> None:
     web = WebPlan(pages=200, hosts=5, zipf=1.5, delayed_hosts=0.0, dead_hosts=0.0, flaky=0.0, failing=0.0)
     options = Options(masters=3, seed=4)

@@ -39,9 +39,9 @@ def end(process: subprocess.Popen[str]) -> dict[str, Any]:
     return told
 
 
-@pytest.mark.parametrize("scenario", ["steady", "massacre", "lying-disks"])
-def test_same_seed_has_the_same_trace_in_other_processes_under_other_hash_seeds(scenario: str) -> None:
-    one, other = [end(process) for process in [begin(scenario, 5, hash_seed) for hash_seed in (0, 4242)]]
+def test_same_seed_has_the_same_trace_in_other_processes_under_other_hash_seeds() -> None:
+    """As each scenario's has (test_swarm.py, by ``make soak``)."""
+    one, other = [end(process) for process in [begin("massacre", 5, hash_seed) for hash_seed in (0, 4242)]]
 
     assert one == other
     assert one["violations"] == []
@@ -49,7 +49,7 @@ def test_same_seed_has_the_same_trace_in_other_processes_under_other_hash_seeds(
 
 
 def test_a_swarm_draws_all_scenarios_and_the_same_options_from_the_same_seed() -> None:
-    options = [drawn(seed) for seed in range(300)]
+    options = [drawn(seed) for seed in range(600)]
 
     assert {each.scenario for each in options} == {name for name, each in SCENARIOS.items() if each.drawn}
     assert {each.sinks for each in options} == {0, 1, 2}

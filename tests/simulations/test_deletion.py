@@ -59,6 +59,7 @@ def run() -> dict[str, Any]:
     return dict(Simulation(plan).run().figures)
 
 
+@pytest.mark.slow
 def test_master_that_comes_back_with_a_deleted_job_keeps_nothing_of_it() -> None:
     figures = run()
 

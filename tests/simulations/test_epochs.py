@@ -95,6 +95,7 @@ def said_in_the_end(report: Report) -> tuple[str, int]:
     return last["state"], last["buckets"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("leaves", "dies", "masters", "pages", "hosts"),
     [("m2", "m1", 3, 20, 4), ("m2", "m2", 3, 80, 20), ("m1", "m0", 2, 8, 2)],
@@ -129,6 +130,7 @@ def test_newcomer_that_nobody_handed_anything_tells_of_what_was_lost_with_both_o
     assert state == "incomplete" and buckets > 1200
 
 
+@pytest.mark.slow
 def test_who_was_taken_for_dead_by_one_without_a_disk_has_not_left_before_that_has_everything(tmp_path: Path) -> None:
     report = ran(tmp_path, STANDS_STILL_AS_IT_LEAVES, masters=2, pages=30, hosts=8)
 

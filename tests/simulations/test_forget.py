@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from p2pcrawl.model.errors import ConfigurationError
 from simulations import Options, Plan, Simulation, Stage
 
@@ -45,6 +47,7 @@ async def one_that_stood_still_is_forgotten_and_wakes(stage: Stage) -> None:
     await stage.agree()
 
 
+@pytest.mark.slow
 def test_nobody_misses_a_dead_master_that_was_forgotten() -> None:
     report = Simulation(Plan(OPTIONS, faults=one_is_buried_and_forgotten)).run()
 
@@ -55,6 +58,7 @@ def test_nobody_misses_a_dead_master_that_was_forgotten() -> None:
     assert report.violations == []
 
 
+@pytest.mark.slow
 def test_master_that_was_forgotten_and_lives_is_taken_in_again() -> None:
     report = Simulation(Plan(OPTIONS, faults=one_that_stood_still_is_forgotten_and_wakes)).run()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from simulations.observe.incidents import LEAVE
 from simulations.whole.plan_file import read_plan
 from simulations.whole.simulation import Simulation
@@ -24,6 +26,7 @@ for = "60 s"
 """
 
 
+@pytest.mark.slow
 def test_most_of_the_masters_leave_at_once_and_wait_for_nothing_but_their_copies(tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(MOST_LEAVE)

@@ -46,6 +46,7 @@ def importers(name: str, module: str) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_each_limit_stands_at_all_places_where_it_is_looked_for() -> None:
     for limit in LIMITS.values():
         constants = [place.split(":") for place in limit.places if place.count(":") == 1]
@@ -64,6 +65,7 @@ def test_limits_are_in_force_for_the_block_and_no_longer() -> None:
     assert (within, takeover.PULL_ROWS) == (3, before)
 
 
+@pytest.mark.slow
 def test_a_run_with_all_limits_at_their_least_comes_to_the_same_end() -> None:
     report = ran(SMALL, LEAST)
 
@@ -72,6 +74,7 @@ def test_a_run_with_all_limits_at_their_least_comes_to_the_same_end() -> None:
     assert len(report.items) == len(ran(SMALL, {}).items)
 
 
+@pytest.mark.slow
 def test_a_master_with_as_much_under_way_as_may_be_waits_and_does_not_turn_on_the_spot() -> None:
     """It took turn after turn in which it granted nothing, as long as any host was due."""
     report = ran(Options(masters=3, pages=40, hosts=4, seed=15, key="url"), {"copies under way": 4})
@@ -79,6 +82,7 @@ def test_a_master_with_as_much_under_way_as_may_be_waits_and_does_not_turn_on_th
     assert report.violations == []
 
 
+@pytest.mark.slow
 def test_the_same_limits_are_drawn_and_the_same_run_is_played_in_another_process() -> None:
     code = (
         "import sys, json; from simulations import Options, Simulation;"

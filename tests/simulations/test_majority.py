@@ -15,11 +15,10 @@ def small(seed: int) -> Options:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1, 3))
-def test_no_two_parts_grant_whoever_is_cut_off_leaves_and_comes_back(seed: int) -> None:
-    report = Simulation(small(seed)).run()
+def test_no_two_parts_grant_whoever_is_cut_off_leaves_and_comes_back() -> None:
+    report = Simulation(small(1)).run()
 
-    assert not report.violations, f"{small(seed).command()}\n{report.violations}"
+    assert not report.violations, f"{small(1).command()}\n{report.violations}"
 
 
 @pytest.mark.soak

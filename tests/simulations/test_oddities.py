@@ -54,6 +54,7 @@ def test_where_robots_txt_says_nothing_nothing_is_forbidden_and_where_it_always_
     assert not any(web.answers(p.url) for p in web.pages.values() if web.hosts[p.host].robots is Robots.DOWN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay_s", [0.0, 1.0])
 def test_a_crawl_of_an_odd_web_comes_to_the_end_that_the_web_has(delay_s: float) -> None:
     options = Options(scenario="rolling", masters=3, pages=60, hosts=8, seed=4, delay_s=delay_s)
@@ -63,6 +64,7 @@ def test_a_crawl_of_an_odd_web_comes_to_the_end_that_the_web_has(delay_s: float)
     assert report.violations == []
 
 
+@pytest.mark.slow
 def test_a_redirect_that_leads_to_itself_is_one_that_has_to_fail() -> None:
     web = WebPlan(pages=60, hosts=2, redirect=0.6, far_redirects=1.0)
     led = [page for page in Web(2, web).pages.values() if page.kind is Kind.REDIRECT and page.links == [page.url]]
@@ -73,6 +75,7 @@ def test_a_redirect_that_leads_to_itself_is_one_that_has_to_fail() -> None:
     assert report.violations == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ring", ["modulo", "two-level"])
 def test_other_rings_crawl_all_of_it_too(ring: str) -> None:
     options = Options(scenario="rolling", masters=3, pages=30, hosts=6, seed=4, ring=ring, placement="host-bucket")

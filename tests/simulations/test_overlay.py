@@ -49,11 +49,13 @@ def story_of(seed: int) -> str:
         return world.trace
 
 
+@pytest.mark.slow
 def test_same_seed_gives_the_same_trace() -> None:
     assert story_of(5) == story_of(5)
     assert story_of(5) != story_of(6)
 
 
+@pytest.mark.slow
 def test_thirty_percent_loss_hinders_neither_joining_nor_the_living() -> None:
     with World(seed=2) as world:
         world.network.change_law(loss=0.3)

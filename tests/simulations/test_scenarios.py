@@ -174,7 +174,7 @@ def test_most_pages_of_a_hot_host_are_one_host_s_and_most_links_from_elsewhere_l
 @pytest.mark.parametrize("law", ["exponential", "weibull"])
 def test_deaths_of_churn_wait_until_the_copies_allow_the_next_one(law: str) -> None:
     """Thirty deaths a master and minute are more than any cluster could bear."""
-    report = run("churn", rate=30.0, law=law, pages=120)
+    report = run("churn", rate=30.0, law=law, pages=40)
 
     figures = report.figures
     assert not report.violations
@@ -247,8 +247,20 @@ def test_schedule_has_one_job_for_each_minute_though_whoever_begins_them_is_kill
     assert len(report.figures["incidents"]) == 10
 
 
+@pytest.mark.slow
 def test_pages_are_visited_in_each_round_though_masters_die_one_by_one_and_all_at_once() -> None:
     report = run("living", masters=3)
 
     assert report.violations == []
     assert {incident.what for incident in report.incidents} == {"crash"}
+
+
+@pytest.mark.slow
+@pytest.mark.soak
+@pytest.mark.parametrize("scenario", ["boards", "reextraction"])
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_boards_change_and_stored_pages_are_read_as_was_said_though_masters_die(scenario: str, seed: int) -> None:
+    report = run(scenario, seed=seed, masters=3, hosts=8)
+
+    assert not report.violations
+    assert report.incidents

@@ -129,9 +129,8 @@ def end(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", ["slaves-die", "slaves-lie", "mixed-weights"])
-def test_same_seed_has_the_same_trace_in_other_processes_under_other_hash_seeds(scenario: str) -> None:
-    one, other = [end(process) for process in [begin(scenario, hash_seed) for hash_seed in (0, 4242)]]
+def test_same_seed_has_the_same_trace_in_other_processes_under_other_hash_seeds() -> None:
+    one, other = [end(process) for process in [begin("slaves-die", hash_seed) for hash_seed in (0, 4242)]]
 
     assert one == other
     assert one["violations"] == []

@@ -88,6 +88,7 @@ def play(seed: int) -> tuple[str, int]:
         return world.trace, sum(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_no_byte_is_wrong_in_a_storm_and_its_seed_repeats_it(seed: int) -> None:
     trace, whole = play(seed)

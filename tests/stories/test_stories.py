@@ -285,6 +285,17 @@ async def one_dies_as_a_copy_leaves_and_is_back_at_once(stage: Stage) -> None:
     await stage.agree()
 
 
+async def the_power_goes_as_soon_as_all_have_met(stage: Stage) -> None:
+    first, second, away = stage.machines
+    stage.crash(stage.machines, power=True)
+    await asyncio.sleep(1.0)
+    stage.start(first)
+    stage.start(second)
+    await stage.progress(0.5)
+    stage.start(away)
+    await stage.agree()
+
+
 async def two_disks_refuse_a_call_at_once(stage: Stage) -> None:
     hit = stage.machines[:2]
     await stage.progress(0.5)
@@ -783,6 +794,13 @@ STORIES = {
     "broken-slave": Story(
         "A slave that spoke of jobs, phases and fingerprints that there are not ended its master, and then the next.",
         Options(scenario="slaves-lie", seed=1, masters=3, slaves=2, pages=120, hosts=15),
+    ),
+    "forgot-whom-it-had-just-met": Story(
+        "Masters whose power went soon did not know of the third any more, and settled links with two stores.",
+        Plan(
+            Options(masters=3, replicas=3, pages=20, hosts=6, latency_s=0.0005),
+            faults=the_power_goes_as_soon_as_all_have_met,
+        ),
     ),
 }
 

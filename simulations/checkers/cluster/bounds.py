@@ -45,8 +45,9 @@ def bounds(evidence: Evidence) -> dict[str, int]:
         "leases of a session": 2 * CONCURRENT_MAX,
         # One each way, and as many again while a lost one is being replaced.
         "connections": 32 + 4 * peers,
-        # A slave has one for each page that it could fetch.
-        "tasks": 2 * CONCURRENT_MAX + 32 + 10 * peers,
+        # A slave has one for each page that it could fetch; its master one for each that it looks for among what is
+        # stored.
+        "tasks": (3 if evidence.rereadings else 2) * CONCURRENT_MAX + 32 + 10 * peers,
         # A probe and its answer, gossip to three five times a second, a directory that stores two records a second,
         # however many masters there are. Half as much was never seen.
         "datagrams a second": 60,

@@ -33,6 +33,7 @@ TOLD_MAX: Final = 5
 
 
 def check(evidence: Evidence) -> Iterator[str]:
+    yield from evidence.found.get("healing", ())
     late = [ailment for ailment in evidence.ailments if _judges(evidence, ailment) and is_late(ailment)]
     for ailment in late[:TOLD_MAX]:
         example = f", such as {ailment.example}" if ailment.example else ""

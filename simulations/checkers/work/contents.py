@@ -62,16 +62,16 @@ class _Truth:
             self._statuses[visit.url].add(visit.status)
         self._one_each = evidence.one_each
         self._visits_max = evidence.rounds - 1 + len(evidence.asked_anew())
-        rows = [row for held in evidence.held.values() for row in held]
+        entries = evidence.entries()
         # What is gone with all disks that had it may have been nearer to the start.
-        seeds = {row.url for row in rows if row.seed} if not evidence.destroyed else set(self._items)
-        self._depths = _depths(self._web, seeds)
+        self._depths = _depths(self._web, entries if not evidence.destroyed else set(self._items))
         self._rules: Mapping[str, Callable[[Content], bool]] = {
             "under another's fingerprint": lambda row: row.key == print_of(row.url),
             "with a status that the web never gave": self._has_its_status,
             "with another size than the page has": self._has_its_size,
             "that a page led to which does not": self._has_its_parent,
             "nearer to the start than there is a way": lambda row: row.depth >= self._depths.get(row.url, 0),
+            "with which the job is said to begin": lambda row: not row.seed or row.url in entries,
             "with more visits than there were": self._was_visited,
             "with another number of items than they have": self._has_as_many,
             "with items that are not what their pages said": self._has_its_items,

@@ -1,4 +1,5 @@
-"""In the end each item of the results is in each sink, once, or was refused by it; and nothing else is.
+"""In the end each item of the results is in each sink, once, or was refused by it; and nothing else is. At every moment
+what a disk says to be there is.
 
 Where nothing is known by its key, as in part files, a page that both sides of a divided network have fetched may be
 there once for each of them (docs/sinks.md says so).
@@ -14,6 +15,7 @@ from ...play.evidence import Evidence, listed
 
 
 def check(evidence: Evidence) -> Iterator[str]:
+    yield from evidence.found.get("delivered", ())
     if not evidence.ended:
         return
     for name, found in sorted(evidence.sinks.items()):

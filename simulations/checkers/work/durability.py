@@ -36,7 +36,8 @@ def check(evidence: Evidence) -> Iterator[str]:
         for key, held in now.held.items():
             if held.disks >= enough:
                 firm[key] = firm.get(key, False) or held.through >= enough
-        if now.whole:
+        if now.whole >= evidence.options.replicas:
+            # Where fewer masters are there, all that is there is whole, and what was lost is not made good.
             lost.clear()
         before = now
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
+from math import inf
 from typing import Any
 
 from p2pcrawl.core.control import FINISHED, INCOMPLETE
@@ -18,7 +19,7 @@ from ...play.evidence import Evidence, listed
 from ...play.reckoning import RENEWED_S
 
 GRACE_S = 2.0
-"""A certificate that was signed just before a loss is seen just after it."""
+"""A certificate that was stored just before a loss is seen just after it."""
 
 
 def check(evidence: Evidence) -> Iterator[str]:
@@ -35,7 +36,9 @@ def _wrong(telling: Telling, evidence: Evidence) -> Iterator[str]:
     for name, said in sorted(telling.said.items()):
         if telling.at_rest and (missing := _names(said.missing, evidence)) != gone:
             yield f"{name} misses {missing}, which is {gone}"
-        for what in _wrong_end(telling, name, said, named):
+        # Who was gone a moment after is seen with it when it is back.
+        signed_s = evidence.certified.get(said.certificate, inf)
+        for what in _wrong_end(telling, name, said, named, signed_s):
             yield f"{name} says that the job is {said.state}, {what}"
         if name in telling.answers:
             for what in _wrong_answers(telling, name, said, named):
@@ -55,9 +58,11 @@ def _wrong_buckets(telling: Telling, named: frozenset[int], evidence: Evidence) 
         yield f"{len(unharmed)} buckets are named of which all is there: {_some(unharmed)}"
 
 
-def _wrong_end(telling: Telling, name: str, said: Said, named: frozenset[int]) -> Iterator[str]:
-    """Yields why a job should not be said to be over in this way."""
-    certified_s = telling.certified_s.get(name, 0.0)
+def _wrong_end(telling: Telling, name: str, said: Said, named: frozenset[int], signed_s: float) -> Iterator[str]:
+    """Yields why a job should not be said to be over in this way. ``signed_s``: when what it was signed with was first
+    on a disk.
+    """
+    certified_s = min(telling.certified_s.get(name, 0.0), signed_s)
     certificate = json.loads(said.certificate) if said.certificate else None
     if said.state == FINISHED:
         since_s = {bucket: telling.since_s[bucket] for bucket in telling.reach.lacking if bucket in telling.since_s}

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from ..making.mutant import Mutant
-from .blind import of_copies_page, of_guarantees_page, of_majority_page, of_overlay_page
+from .blind import (
+    of_copies_again,
+    of_copies_page,
+    of_guarantees_page,
+    of_majority_page,
+    of_overlay_page,
+    of_pages_once_more,
+)
 from .cluster import (
     of_handover,
     of_majority,
@@ -14,9 +21,10 @@ from .cluster import (
     of_states,
     of_takeover,
 )
-from .rows import of_copies, of_disks, of_frontier, of_keeping
+from .rows import of_copies, of_disks, of_frontier, of_keeping, of_links_first
 from .work import (
     of_bench,
+    of_boards,
     of_delivery,
     of_ends,
     of_hosts,
@@ -25,6 +33,7 @@ from .work import (
     of_parts,
     of_sessions,
     of_slaves,
+    of_stored_pages,
     of_texts,
     of_visits,
 )
@@ -42,7 +51,9 @@ _AREAS: tuple[tuple[Mutant, ...], ...] = (
     of_disks.MUTANTS,
     of_frontier.MUTANTS,
     of_keeping.MUTANTS,
+    of_links_first.MUTANTS,
     of_bench.MUTANTS,
+    of_boards.MUTANTS,
     of_delivery.MUTANTS,
     of_ends.MUTANTS,
     of_hosts.MUTANTS,
@@ -51,12 +62,15 @@ _AREAS: tuple[tuple[Mutant, ...], ...] = (
     of_parts.MUTANTS,
     of_sessions.MUTANTS,
     of_slaves.MUTANTS,
+    of_stored_pages.MUTANTS,
     of_visits.MUTANTS,
     of_texts.MUTANTS,
+    of_copies_again.MUTANTS,
     of_copies_page.MUTANTS,
     of_guarantees_page.MUTANTS,
     of_majority_page.MUTANTS,
     of_overlay_page.MUTANTS,
+    of_pages_once_more.MUTANTS,
 )
 
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for area in _AREAS for mutant in area}

@@ -1,13 +1,15 @@
 """The hunt for a mutant: which seed is run next, with it or without, and when it counts as caught.
 
-Decisions only; who hunts runs what is asked for, and says what came of it. A seed in which the sound product has the
-same amiss proves nothing, and is passed over.
+Decisions only; who hunts runs what is asked for, and says what came of it. Each seed is run as the product is first:
+one that never comes to the mutant's place would be the same run with it, and one that has the same amiss without it
+proves nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import NamedTuple
 
 HUNG = "hung"
@@ -26,56 +28,68 @@ class Run(NamedTuple):
 class Amiss(NamedTuple):
     """The failures of a run, each the checker (or what else ended the run) with what it said first."""
 
-    said: dict[str, str]
-    real_s: float
-    reached: frozenset[str] | None = None
-    """The mutants whose places the run came to; None where nobody took note of it."""
+    said: Mapping[str, str]
+    cpu_s: float
+    reached: Mapping[str, int] | None = None
+    """The mutants whose places the run came to, and how often what they edit was called; None where nobody took note
+    of it."""
+    trace: str = ""
+    """The same when the run was the same."""
+
+
+class Fate(StrEnum):
+    """The fate of a mutant."""
+
+    CAUGHT = "caught"
+    UNREACHED = "unreached"
+    """No seed came to its place."""
+    NO_DIFFERENCE = "no difference"
+    """Each run that came there was the same with it as without."""
+    UNTOLD = "untold"
+    """Some run was another one with it, and nobody told."""
 
 
 @dataclass(slots=True)
 class Hunt:
-    """One mutant's way through the seeds. ``sound`` is what unchanged runs had amiss, by seed, known to all hunts.
-
-    ``sound_first``: each seed is run unchanged before it is run with the mutant, which it is not if it never came to
-    the mutant's place: that would be the same run. It pays where there are many hunts.
-    """
+    """One mutant's way through the seeds. ``sound`` is what unchanged runs had amiss, by seed, known to all hunts."""
 
     mutant: str
     seeds: Iterator[int]
     sound: dict[int, Amiss]
-    sound_first: bool = False
+    runs_max: int | None = None
+    """With the mutant put in; None: as many as there are seeds."""
     tried: int = 0
     never_there: int = 0
     """Of these: seeds that never came to the mutant's place."""
-    real_s: float = 0.0
+    same: list[int] = field(default_factory=list)
+    """Seeds that came there, and whose runs were the same with the mutant as without,"""
+    other: list[int] = field(default_factory=list)
+    """and those whose runs were not."""
+    cpu_s: float = 0.0
     """With the mutant put in."""
     caught_by: dict[str, str] = field(default_factory=dict)
     caught_in: int | None = None
     """The seed."""
     passed_over: list[int] = field(default_factory=list)
     """Seeds that fail without the mutant as well."""
-    _suspected: Amiss | None = None
-    _seed: int = 0
     _due: int | None = None
     """The seed that comes next."""
 
     def next_run(self) -> Run | None:
         """Returns what is to be run next; None when the hunt is over."""
-        while self._suspected is not None:
-            if self._seed not in self.sound:
-                return Run("", self._seed)
-            self._compare(self._suspected, self.sound[self._seed])
-        while not self.caught_by:
+        while not self.caught_by and (self.runs_max is None or self._runs < self.runs_max):
             self._due = next(self.seeds, None) if self._due is None else self._due
             if self._due is None:
                 return None
-            if self.sound_first and self._due not in self.sound:
-                return Run("", self._due)
-            self._seed, self._due = self._due, None
-            if self._comes_there(self._seed):
-                return Run(self.mutant, self._seed)
+            seed = self._due
+            if seed not in self.sound:
+                return Run("", seed)
+            reached = self.sound[seed].reached
+            if reached is None or self.mutant in reached:
+                return Run(self.mutant, seed)
             self.tried += 1
             self.never_there += 1
+            self._due = None
         return None
 
     def take(self, run: Run, amiss: Amiss) -> None:
@@ -83,19 +97,28 @@ class Hunt:
         if not run.mutant:
             self.sound[run.seed] = amiss
             return
+        sound = self.sound[run.seed]
+        self._due = None
         self.tried += 1
-        self.real_s += amiss.real_s
-        if amiss.said:
-            self._suspected = amiss
-
-    def _comes_there(self, seed: int) -> bool:
-        known = self.sound.get(seed) if self.sound_first else None
-        return known is None or known.reached is None or self.mutant in known.reached
-
-    def _compare(self, suspected: Amiss, sound: Amiss) -> None:
-        self._suspected = None
-        by = {checker: what for checker, what in suspected.said.items() if checker not in sound.said}
-        if by:
-            self.caught_by, self.caught_in = by, self._seed
+        self.cpu_s += amiss.cpu_s
+        (self.same if amiss.trace and amiss.trace == sound.trace else self.other).append(run.seed)
+        if not amiss.said:
+            return
+        self.caught_by = {checker: what for checker, what in amiss.said.items() if checker not in sound.said}
+        if self.caught_by:
+            self.caught_in = run.seed
         else:
-            self.passed_over.append(self._seed)
+            self.passed_over.append(run.seed)
+
+    @property
+    def fate(self) -> Fate:
+        """The mutant's fate so far."""
+        if self.caught_by:
+            return Fate.CAUGHT
+        if not self._runs:
+            return Fate.UNREACHED
+        return Fate.UNTOLD if self.other else Fate.NO_DIFFERENCE
+
+    @property
+    def _runs(self) -> int:
+        return self.tried - self.never_there

@@ -7,10 +7,12 @@ ran with one runs on. Ending a process takes its folders with it.
 from __future__ import annotations
 
 import multiprocessing
+import resource
 import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from math import ceil
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import NamedTuple
@@ -20,6 +22,9 @@ from .hunt import ENDED, HUNG, Amiss, Hunt, Run
 
 HANG_S = 300.0
 """Real seconds for one run: seeds of the swarm take a few of them, the longest about fifty."""
+CPU_MIN_S = 20.0
+CPU_TIMES = 8.0
+"""Seconds of a processor for a run with a mutant: so many times as many as without it, and some at least."""
 PARKED_MAX = 16
 """Hunts that wait for a run which another one has begun."""
 _FORK = multiprocessing.get_context("fork")
@@ -30,11 +35,15 @@ class Found(NamedTuple):
     """The findings of one run, by its own process."""
 
     said: dict[str, str]
-    reached: frozenset[str] | None = None
+    reached: dict[str, int] | None = None
+    trace: str = ""
+    cpu_s: float = 0.0
 
 
 Work = Callable[[Run], Found]
 """Runs a seed and returns what is amiss, by checker, and which mutants' places it came to."""
+Keep = Callable[[int, Amiss], None]
+"""Is told what came of a seed without a mutant."""
 
 
 class _Lone(NamedTuple):
@@ -44,7 +53,9 @@ class _Lone(NamedTuple):
     began_s: float
 
 
-def hunted(hunts: Iterable[Hunt], jobs: int, work: Work, hang_s: float = HANG_S) -> Iterator[Hunt]:
+def hunted(
+    hunts: Iterable[Hunt], jobs: int, work: Work, hang_s: float = HANG_S, keep: Keep = lambda seed, amiss: None
+) -> Iterator[Hunt]:
     """Goes through all hunts, so many at a time, and yields each when it is over. However this ends, its processes
     end, and what they had opened is put away.
     """
@@ -67,7 +78,7 @@ def hunted(hunts: Iterable[Hunt], jobs: int, work: Work, hang_s: float = HANG_S)
                 lone = running[here]
                 took_s = time.monotonic() - lone.began_s
                 if here in ready:
-                    found = _heard(here)
+                    found = _heard(here, lone.process)
                 elif took_s >= hang_s:
                     found = Found({HUNG: f"it is not over after {hang_s:.0f} s"})
                 else:
@@ -75,7 +86,10 @@ def hunted(hunts: Iterable[Hunt], jobs: int, work: Work, hang_s: float = HANG_S)
                 end_all([lone.process])
                 here.close()
                 del running[here]
-                lone.hunt.take(lone.run, Amiss(found.said, took_s, found.reached))
+                amiss = Amiss(found.said, found.cpu_s or took_s, found.reached, found.trace)
+                if not lone.run.mutant:
+                    keep(lone.run.seed, amiss)
+                lone.hunt.take(lone.run, amiss)
                 going += [lone.hunt, *parked]
                 parked.clear()
     finally:
@@ -94,23 +108,32 @@ def _go_on(hunt: Hunt, work: Work, running: dict[Connection, _Lone], parked: lis
         parked.append(hunt)
         return
     here, there = _FORK.Pipe(duplex=False)
-    process = _FORK.Process(target=_tell, args=(work, run, there), daemon=True)
+    sound = hunt.sound.get(run.seed) if run.mutant else None
+    cpu_s = None if sound is None else ceil(CPU_MIN_S + CPU_TIMES * sound.cpu_s)
+    process = _FORK.Process(target=_tell, args=(work, run, there, cpu_s), daemon=True)
     process.start()
     there.close()
     running[here] = _Lone(hunt, run, process, time.monotonic())
 
 
-def _heard(here: Connection) -> Found:
+def _heard(here: Connection, process: BaseProcess) -> Found:
     try:
         found: Found = here.recv()
     except EOFError:
+        process.join()
+        if process.exitcode == -signal.SIGXCPU:
+            return Found({HUNG: "it takes many times as long as without the mutant"})
         return Found({ENDED: "its process ended without a word"})
     return found
 
 
-def _tell(work: Work, run: Run, there: Connection) -> None:
+def _tell(work: Work, run: Run, there: Connection, cpu_s: int | None) -> None:
     """Tells, in a process of its own, what is amiss in a run."""
     # Ctrl-C reaches all processes of a terminal: the first says so, and ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_at_signals()
-    there.send(work(run))
+    if cpu_s is not None:
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    began_s = time.process_time()
+    there.send(work(run)._replace(cpu_s=round(time.process_time() - began_s, 2)))

@@ -1,4 +1,4 @@
-"""Reach: which mutants' places a run came to.
+"""Reach: which mutants' places a run came to, and how often.
 
 A run that did not come to a mutant's place is the same with it: it need not be made. That is so for two in five of all
 runs, and a mutant that no seed comes to says what the swarm never does.
@@ -31,10 +31,10 @@ class Reach:
         self._lines |= self._traced.take()
 
     @property
-    def reached(self) -> frozenset[str]:
-        """The names of the mutants that would have had a say."""
-        return frozenset(
-            name
+    def reached(self) -> dict[str, int]:
+        """The mutants that would have had a say, by name, and how often what they edit was called."""
+        return {
+            name: max(1, sum(map(self._traced.calls_of, place.codes)))
             for name, place in self._places.items()
             if any((place.file, line) in self._lines for line in range(place.first, place.last + 1))
-        )
+        }

@@ -70,5 +70,6 @@ SCENARIO = Scenario(
     masters_min=3,
     web=WebPlan(private=0.5),
     spider=Beginner,
-    drawn=False,
+    besides=("limits", "jobs"),
+    share=0.05,
 )

@@ -39,5 +39,7 @@ SCENARIO = Scenario(
     masters_min=3,
     web=WebPlan(tagged=True),
     spider=Returner,
-    drawn=False,
+    besides=("limits",),
+    pages_max=60,
+    share=0.07,
 )

@@ -74,5 +74,6 @@ SCENARIO = Scenario(
     replicas_min=2,
     masters_min=3,
     web=WebPlan(zipf=1.2, dead_hosts=0.0, delayed_hosts=0.5),
-    drawn=False,
+    besides=("limits", "aims", "jobs"),
+    share=0.04,
 )

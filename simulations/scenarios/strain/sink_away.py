@@ -35,5 +35,5 @@ SCENARIO = Scenario(
     faults,
     sinks_min=2,
     masters_min=2,
-    drawn=False,
+    share=0.04,
 )

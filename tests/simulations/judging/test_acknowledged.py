@@ -31,12 +31,24 @@ class Seen:
     behind: frozenset[str] = frozenset()
     gone: set[Key] = field(default_factory=set)
     jobs_deleted: set[int] = field(default_factory=set)
+    cached: frozenset[str] = frozenset()
+    others: frozenset[str] = frozenset()
+    ring: tuple[str, ...] = ()
 
     def away_since(self, since_s: float) -> frozenset[str]:
         return self.away
 
     def set_back(self, master: str) -> bool:
         return master in self.behind
+
+    def fellows(self, master: str) -> frozenset[str]:
+        return self.others - {master}
+
+    def holders(self, master: str, bucket: int) -> tuple[str, ...]:
+        return self.ring
+
+    def unsynced(self, master: str) -> bool:
+        return master in self.cached
 
     def deleted(self, job: int) -> bool:
         return job in self.jobs_deleted
@@ -134,12 +146,36 @@ def test_a_page_that_is_taken_in_must_be_as_far_as_it_was_told() -> None:
 def test_a_lease_must_be_on_the_disk_when_a_slave_is_told_of_it() -> None:
     case = Case()
     store = case.stores.store("m0")
-    store.numbers[4], store.leases[4] = PAGE, 9
+    store.numbers[4], store.leases[4], store.records[PAGE] = PAGE, 9, QUEUED
 
     case.rules.granted("m0", "s0", [(4, 9)])
     case.rules.granted("m0", "s0", [(4, 10)])
 
     assert case.told == ["at 100.000 s m0 granted page 1 to s0, and has no such lease on its disk"]
+
+
+def test_no_slave_is_told_of_a_lease_of_what_is_through() -> None:
+    case = Case()
+    store = case.stores.store("m0")
+    store.numbers[4], store.leases[4], store.records[PAGE] = PAGE, 9, DONE
+
+    case.rules.granted("m0", "s0", [(4, 9)])
+
+    assert case.told == ["at 100.000 s m0 granted page 1 to s0, which is through, as its own disk says"]
+
+
+@pytest.mark.parametrize(("ends_first", "is_amiss"), [(True, False), (False, True)])
+def test_a_url_is_not_leased_again_before_its_lease_is_over(ends_first: bool, is_amiss: bool) -> None:
+    case, heard = Case(), []
+    ears = SimpleNamespace(has_leased_twice=lambda node, key: heard.append((node, key)))
+    store = case.stores.store("m0")
+    store.numbers[4], store.leases[4] = PAGE, 9
+    over = [("e", 4, 9)] if ends_first else []
+
+    DiskTaps(case.stores, lambda: 5.0, ears).committed("m0", [*over, ("l", 4, 10)])  # type: ignore[arg-type]
+
+    assert heard == ([("m0", PAGE)] if is_amiss else [])
+    assert store.leases == {4: 10}
 
 
 def test_a_report_is_not_durable_while_its_page_is_queued_under_the_same_lease() -> None:
@@ -153,6 +189,58 @@ def test_a_report_is_not_durable_while_its_page_is_queued_under_the_same_lease()
     assert case.told == [
         "at 100.000 s m0 told s0 that its report of page 1 is durable, and it is not on its disk",
     ]
+
+
+def test_a_report_is_not_durable_while_its_lease_is_open() -> None:
+    case = Case()
+    store = case.stores.store("m0")
+    store.numbers[4], store.leases[4], store.records[PAGE] = PAGE, 9, DONE
+
+    case.rules.reported("m0", "s0", [(4, 9)])
+
+    assert case.told == [
+        "at 100.000 s m0 told s0 that its report of page 1 is durable, and its lease is open still",
+    ]
+
+
+def test_what_is_committed_must_be_synced_when_anything_is_acknowledged() -> None:
+    case = Case(Seen(cached=frozenset({"m1"})))
+
+    case.rules.synced("m0", "m2", "Copied")
+    case.rules.synced("m1", "m2", "Copied")
+
+    assert case.told == [
+        "at 100.000 s m1 sent m2 Copied while a loss of power could take away what it has committed",
+    ]
+
+
+@pytest.mark.parametrize(("stores", "is_amiss"), [(("m1",), True), (("m1", "m2"), False), ((), True)])
+def test_a_link_is_kept_until_it_has_its_stores(stores: tuple[str, ...], is_amiss: bool) -> None:
+    case = Case()
+    for name in stores:
+        case.stores.store(name).held[LINK] = QUEUED
+
+    case.rules.unspooled("m0", LINK)
+
+    assert bool(case.told) == is_amiss
+
+
+@pytest.mark.parametrize("sight", [Seen(jobs_deleted={JOB}), Seen(gone={LINK})])
+def test_a_link_is_kept_no_longer_than_anybody_can_have_it(sight: Seen) -> None:
+    case = Case(sight)
+
+    case.rules.unspooled("m0", LINK)
+
+    assert case.told == []
+
+
+def test_a_link_that_has_become_the_keepers_own_need_not_be_kept() -> None:
+    case = Case()
+    case.stores.store("m0").records[LINK] = QUEUED
+
+    case.rules.unspooled("m0", LINK)
+
+    assert case.told == []
 
 
 def done_with_a_link_at(*nodes: str, **more: object) -> Case:
@@ -229,16 +317,19 @@ def test_taps_tell_of_what_is_committed_and_of_nothing_else() -> None:
     heard: Any = SimpleNamespace(
         has_ended=lambda node, key, *, is_copy: ended.append((node, key, is_copy)),
         has_dropped=lambda *_: None,
+        has_given_up=lambda *_: None,
         goes_back=lambda *step: back.append(step),
     )
     taps = DiskTaps(stores, lambda: 5.0, heard)
     database, changes = sqlite3.connect(":memory:", isolation_level=None), list[tuple[object, ...]]()
-    database.execute("CREATE TABLE held (bucket, hi, lo, job, stamp, PRIMARY KEY (bucket, hi, lo, job)) WITHOUT ROWID")
+    database.execute(
+        "CREATE TABLE held (bucket, hi, lo, job, stamp, marks, PRIMARY KEY (bucket, hi, lo, job)) WITHOUT ROWID"
+    )
     database.execute("CREATE TABLE spool (id INTEGER PRIMARY KEY, job, hi, lo)")
-    database.execute("INSERT INTO held VALUES (1, 0, 3, 7, 0)")
+    database.execute("INSERT INTO held VALUES (1, 0, 3, 7, 0, 0)")
     tapped = taps.tap("m0", database, changes)  # type: ignore[arg-type]
 
-    database.execute("INSERT OR REPLACE INTO held VALUES (1, 0, 1, 7, ?)", (DONE,))
+    database.execute("INSERT OR REPLACE INTO held VALUES (1, 0, 1, 7, ?, 0)", (DONE,))
     database.execute("DELETE FROM held WHERE lo = 3")
     database.execute("INSERT INTO spool VALUES (1, 7, 0, 2)")
     database.execute("UPDATE held SET stamp = 3 WHERE lo = 1")
@@ -258,7 +349,7 @@ def test_taps_tell_of_what_is_committed_and_of_nothing_else() -> None:
 def test_host_that_asks_for_patience_has_it_on_disk_before_a_slave_forgets_that(is_kept: bool) -> None:
     case = Case()
     if is_kept:
-        case.stores.store("m0").pauses.add(1)
+        case.stores.store("m0").pauses[1] = 120
 
     case.rules.paused("m0", "s0", "h0.test", 1, 20.0)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from simulations.model.ballots import NO_BALLOT, Ballot, Ballots, Poll, Roll, Vote
+from simulations.model.members.ballots import NO_BALLOT, Ballot, Ballots, Poll, Roll, Vote
 
 FIRST, SECOND = (7, 3), (7, 4)
 """Electorates: of a cluster that was founded at 7."""
@@ -100,3 +100,34 @@ def test_an_electorate_is_decided_by_most_of_the_one_before(accepting: str, is_a
     case.rules.elected("a", SECOND, FOUR, 5.0)
 
     assert bool(case.told) == is_amiss
+
+
+def test_nobody_counts_by_an_electorate_that_too_few_have_accepted() -> None:
+    case = Case()
+    case.votes("c", Poll(FIRST, ONE, FOUR), Vote(b"c", True))
+    case.rules.counts_by("a", SECOND, 3.0)
+    assert case.told == []
+
+    other = Case()
+    other.rules.counts_by("a", SECOND, 3.0)
+
+    assert other.told == ["at 3.000 s a counts by electorate 4, which too few have accepted"]
+
+
+def test_an_electorate_stands_for_a_while_before_anybody_votes_on_the_next() -> None:
+    case = Case()
+    case.rules.learnt("c", FIRST, 1.5)
+
+    case.votes("c", Poll(FIRST, ONE), Vote(b"c", True))
+
+    assert "which it has known for 0.50 s" in case.told[0]
+
+
+def test_only_one_voter_comes_or_goes_at_a_time_and_only_who_has_a_vote_votes() -> None:
+    case = Case()
+    case.votes("c", Poll(FIRST, ONE, {"a": b"a"}), Vote(b"c", True))
+    assert "accepts in ballot (1, 'a') more than one change of who votes" in case.told[0]
+
+    case.told.clear()
+    case.votes("b", Poll(FIRST, ONE), Vote(b"new", True))
+    assert "from a seat that has no vote" in case.told[0]

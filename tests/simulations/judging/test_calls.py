@@ -44,6 +44,9 @@ class Case:
     def states(self, master: str) -> Mapping[int, str]:
         return {job: row.state for job, row in self.rows.get(master, {}).items()}
 
+    def board(self, master: str, job: int, name: str) -> str:
+        return ""
+
     def setting(self, master: str, job: int, name: str) -> Any:
         return 5
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from simulations.checkers import CHECKERS, Evidence, violations
+from simulations.checkers.work import told
 from simulations.observe.alarms import Alarm
 from simulations.observe.folders import DONE, DROPPED, FAILED, PHASES, QUEUED, Copy, Folder, Record, print_of
 from simulations.observe.incidents import LEAVE, PAUSE, Incident
@@ -23,6 +24,7 @@ from simulations.play.evidence import Asked, Remains, ScheduleKept, SinkFound
 from simulations.play.healing import IDLE, SESSION, THIN, UNSERVED, VIEWS, Ailment
 from simulations.play.options import Options
 from simulations.play.spiders import SEEN, item_of
+from simulations.play.wanted import BoardsKept, Rereading
 from simulations.world.liars import FAREWELL
 from simulations.world.web import Host, Kind, Page, Visit, Web, WebPlan
 
@@ -234,6 +236,16 @@ def visit_once_what_is_due_twice(evidence: Evidence) -> None:
 
 def begin_no_run(evidence: Evidence) -> None:
     evidence.kept.append(ScheduleKept("m0", {60_000: 7}, [], {}, {}, {}, Counter()))
+
+
+def let_a_board_job_go_on(evidence: Evidence) -> None:
+    evidence.boards.append(BoardsKept([], {}, {"m0": "running"}, {}, []))
+
+
+def lose_a_stored_page(evidence: Evidence) -> None:
+    url = a_page(evidence).url
+    states = {"m0": "finished"}
+    evidence.rereadings.append(Rereading(frozenset({url}), frozenset({url}), states, {}, [], {}))
 
 
 def double_an_item(evidence: Evidence) -> None:
@@ -513,6 +525,14 @@ def vote_twice(evidence: Evidence) -> None:
     evidence.found["ballots"] = ["at 1.000 s m1 voted in ballot (1, 'a') after (2, 'b')"]
 
 
+def queue_what_has_ended(evidence: Evidence) -> None:
+    evidence.found["tables"] = ["at 1.000 s m1 has page 2 in a queue, which has ended"]
+
+
+def serve_without_most(evidence: Evidence) -> None:
+    evidence.found["consents"] = ["at 1.000 s m1 serves 2 buckets, and has not the consent of most yet"]
+
+
 def call_one_dead_too_soon(evidence: Evidence) -> None:
     evidence.found["rumours"] = ["at 1.000 s m1 declares m2 dead after a suspicion of 1.00 s"]
 
@@ -593,11 +613,15 @@ FAULTS = {
     give_out_an_item_of_another_page: "contents",
     ask_what_was_let_go_of: "permissions",
     vote_twice: "ballots",
+    queue_what_has_ended: "tables",
+    serve_without_most: "consents",
     call_one_dead_too_soon: "rumours",
     count_a_copy_that_is_not_there: "counted",
     have_one_text_twice: "duplicates",
     visit_once_what_is_due_twice: "visits",
     begin_no_run: "scheduled",
+    let_a_board_job_go_on: "boards",
+    lose_a_stored_page: "reextraction",
 }
 
 
@@ -607,6 +631,17 @@ def test_loss_that_is_told_as_it_is_is_no_violation() -> None:
     loss(evidence)
 
     assert violations(evidence) == []
+
+
+@pytest.mark.parametrize("stored_s", [99.0, 119.0])
+def test_end_that_was_on_a_disk_before_anything_was_out_of_reach_may_be_said_after_that(stored_s: float) -> None:
+    evidence = flawless()
+    call_it_finished(evidence)
+    certificate = evidence.tellings[0].said["m0"].certificate
+
+    found = list(told.check(replace(evidence, certified={certificate: stored_s})))
+
+    assert bool(found) == (stored_s > 100.0)
 
 
 def test_page_may_be_gone_with_all_disks_that_had_its_bucket() -> None:

@@ -39,6 +39,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "size": ({"size": PAGE.size + 1}, "with another size than the page has"),
     "parent": ({"referer": STRANGER, "depth": 5}, "that a page led to which does not"),
     "depth": ({"depth": 0}, "nearer to the start than there is a way"),
+    "entry": ({"seed": True}, "with which the job is said to begin"),
     "visit": ({"visit": 1}, "with more visits than there were"),
     "number": ({"number": 2}, "with another number of items than they have"),
     "no items": ({"number": 0, "items": ()}, "with another number of items than they have"),
@@ -65,6 +66,17 @@ def test_value_that_is_another_is_told(change: dict[str, Any], said: str) -> Non
 
     assert len(found) == 1
     assert found[0].startswith(f"m1 has 1 copies {said}: ")
+
+
+def test_page_that_a_person_put_into_the_job_is_as_near_as_a_start_whether_that_was_answered_or_not() -> None:
+    evidence: Evidence = replace(flawless(), one_each=True)
+    evidence.held["m1"] = [START, PAGE._replace(depth=0, seed=True, referer="")]  # type: ignore[index]
+    before = list(contents.check(evidence))
+
+    evidence.asked.append(Asked(200.0, 201.0, "m0", "inject", {"job": 1, "urls": [CHILD]}, None, "it is gone"))
+
+    assert len(before) == 2
+    assert list(contents.check(evidence)) == []
 
 
 @pytest.mark.parametrize("where", ["results", "sink", "answer"])

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from simulations.model.counted import Counted
-from simulations.model.stores import Stores, stamp_of
+from simulations.model.counted import Accounts, Counted
+from simulations.model.stores import StandingRow, Stores, stamp_of
 from tests.simulations.judging.test_acknowledged import DONE, LINK, QUEUED, Seen
 
 BUCKET = 5
@@ -51,9 +51,18 @@ def test_tries_are_copied_with_what_comes_of_them() -> None:
     assert case.look() == []
 
 
+@pytest.mark.parametrize(("held", "is_amiss"), [(DONE, False), (QUEUED, True)])
+def test_beginning_of_another_visit_need_not_reach_the_copies(held: int, is_amiss: bool) -> None:
+    case = Case()
+    case.stores.store("m0").records[LINK] = stamp_of(1, 0, 0, 0)
+    case.stores.store("m1").held[LINK] = held
+
+    assert bool(case.look()) is is_amiss
+
+
 def test_row_may_be_on_its_way_for_a_while() -> None:
     case = Case()
-    case.stores.store("m0").changed[LINK] = 60.0
+    case.stores.store("m0").changed[LINK] = 90.0
 
     assert case.look() == []
 
@@ -63,3 +72,64 @@ def test_who_was_away_lately_is_not_looked_at() -> None:
     case.sight.away = frozenset({"m1"})
 
     assert case.look() == []
+
+
+def test_owner_knows_what_a_holder_knows_that_it_counts() -> None:
+    case = Case()
+    case.stores.store("m0").records[LINK] = QUEUED
+    case.stores.store("m1").held[LINK] = DONE
+
+    assert case.look() == [
+        "at 100.000 s m0 counts m1's copy of bucket 5, which has page 2, and itself knows of visit 0, phase 0 only"
+    ]
+
+
+@pytest.mark.parametrize(("standing", "is_amiss"), [((3, 0), False), ((3, 2), True), ((2, 0), True), (None, True)])
+def test_holder_has_noted_that_its_copy_counts(standing: tuple[int, int] | None, is_amiss: bool) -> None:
+    case = Case()
+    case.stores.store("m1").held[LINK] = DONE
+    case.stores.store("m0").standings[BUCKET] = StandingRow(3, 0, 0, "")
+    if standing is not None:
+        case.stores.store("m1").standings[BUCKET] = StandingRow(*standing, 0, "")
+
+    assert bool(case.look()) is is_amiss
+
+
+class Named(Seen):
+    """Knows members by the names of their machines."""
+
+    def called(self, member: str) -> str:
+        return member
+
+
+def looked_at(keeper: str, began_s: float, away: str, looks: dict[float, list[str]]) -> list[str]:
+    """Has judged who keeps what m0 has counted, at each of these moments with those that are up then."""
+    told, stores, sight = list[str](), Stores(), Named(away=frozenset({away} - {""}))
+    stores.store("m0").worked[1] = began_s
+    stores.store(keeper).accounts[1, "m0", "life", ""] = 3
+    rules = Accounts(stores, sight, 2, told.append)
+    for sight.now_s, up in looks.items():
+        rules.look(up)
+    return told
+
+
+CALM = {at_s: ["m0", "m1"] for at_s in (90.0, 92.0, 94.0, 96.0, 98.0, 100.0)}
+
+
+@pytest.mark.parametrize(
+    ("keeper", "began_s", "away", "is_amiss"),
+    [("m0", 80.0, "", True), ("m1", 80.0, "", False), ("m0", 95.0, "", False), ("m0", 80.0, "m1", False)],
+)
+def test_what_a_master_has_counted_is_with_another_one(keeper: str, began_s: float, away: str, is_amiss: bool) -> None:
+    told = looked_at(keeper, began_s, away, CALM)
+
+    assert told == (["at 100.000 s what m0 has counted is kept by nobody only, of 1 others"] if is_amiss else [])
+
+
+@pytest.mark.parametrize(
+    "looks",
+    [CALM | {92.0: ["m0", "m1", "m2"]}, {at_s: up for at_s, up in CALM.items() if at_s != 94.0}],
+    ids=["one was there then", "not calm then"],
+)
+def test_others_are_told_anew_after_a_death(looks: dict[float, list[str]]) -> None:
+    assert looked_at("m0", 80.0, "", looks) == []

@@ -75,6 +75,17 @@ def test_no_job_is_finished_while_a_page_is_queued_where_anybody_can_be_asked(
     )
 
 
+@pytest.mark.parametrize(("signers", "is_amiss"), [(("m0",), True), (("m0", "m1"), False)])
+def test_whoever_signed_was_asked_though_it_was_cut_off_a_moment_ago(signers: tuple[str, ...], is_amiss: bool) -> None:
+    case = Case(SeenWithAll(there=frozenset({"m0"})))
+    case.stores.store("m0").held[0, 9, JOB] = QUEUED
+    case.stores.store("m1").records[0, 9, JOB] = DONE
+
+    told = case.becomes(BEGUN, OVER._replace(signers=signers))
+
+    assert bool(told) == is_amiss
+
+
 def test_nor_while_a_link_is_kept_that_nobody_has() -> None:
     case = Case()
     case.stores.store("m1").spooled[0, 9, JOB] = 1

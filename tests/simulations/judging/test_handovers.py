@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from simulations.model.handovers import Handovers, Standing
+from simulations.model.handovers import Handovers
+from simulations.model.standings import Standing
 from simulations.model.stores import Key, StandingRow, Stores, stamp_of
 from tests.simulations.judging.test_acknowledged import DONE, LINK, QUEUED, Seen
 
@@ -174,6 +175,7 @@ def test_what_was_dropped_since_a_claim_that_came_to_nothing_need_not_be_kept() 
     case.holds("m1", 3)
     case.rules.released("m1", "m0", {BUCKET: Standing(3)}, [1])
     case.stores.store("m1").held.clear()
+    case.stands("m1", 3, lack=3)
 
     case.rules.released("m1", "m0", {BUCKET: Standing(3, 3)}, [])
     case.rules.forgotten("m1", "m0", {BUCKET: 3})
@@ -316,3 +318,70 @@ def test_yes_is_said_in_the_view_of_the_question() -> None:
     case.rules.agrees("m0", "m1", "Claim", 7, (6, 8))
 
     assert case.told == ["at 100.000 s m0 agreed to a Claim of m1 in view 0000000000000007, and acts in another one"]
+
+
+@pytest.mark.parametrize(("told", "is_amiss"), [(Standing(6), False), (Standing(6, 5), True), (Standing(6, 4), False)])
+def test_who_lets_go_says_no_less_than_its_disk(told: Standing, is_amiss: bool) -> None:
+    case = Case()
+    case.stores.store("m1").standings[BUCKET] = StandingRow(6, 4, 0, "")
+
+    case.rules.released("m1", "m0", {BUCKET: told}, [])
+
+    text = f"at 100.000 s m1 told m0 that of bucket 5 it has {tuple(told)}, and its disk says that it has epoch 5, too"
+    assert case.told == ([text] if is_amiss else [])
+
+
+def test_pieces_between_two_gaps_are_told() -> None:
+    case = Case()
+    case.stores.store("m1").standings[BUCKET] = StandingRow(9, 8, 1, "2-4 5-6")
+
+    case.rules.released("m1", "m0", {BUCKET: Standing(9, 8, 1, ((2, 4), (5, 6)))}, [])
+    case.rules.released("m1", "m0", {BUCKET: Standing(9, 8, 1, ((2, 4),))}, [])
+
+    assert [what.rpartition(", ")[0].rpartition(" ")[2] for what in case.told] == ["6"]
+
+
+def test_copies_of_what_is_lacking_are_not_called_whole() -> None:
+    case = Case()
+    case.stands("m0", 2)
+    case.rules.whole("m0", {BUCKET})
+    case.stands("m0", 3, lack=2)
+
+    case.rules.whole("m0", {BUCKET})
+
+    assert case.told == ["at 100.000 s m0 says that copies of bucket 5 are whole, of which it lacks epoch 2"]
+
+
+@pytest.mark.parametrize(("first", "is_amiss"), [(("m0", "m1"), False), (("m1", "m0"), True)])
+def test_copies_of_ones_own_bucket_are_not_whole(first: tuple[str, ...], is_amiss: bool) -> None:
+    case = Case(Seen(ring=first))
+    case.stands("m1", 2)
+
+    case.rules.noted("m1", "m0", {BUCKET: 2}, case.rules.own("m1", [BUCKET]))
+
+    assert bool(case.told) is is_amiss
+
+
+@pytest.mark.parametrize(("epoch", "away", "is_amiss"), [(3, "", False), (2, "", True), (2, "m1", False)])
+def test_who_follows_an_epoch_hears_of_it_first(epoch: int, away: str, is_amiss: bool) -> None:
+    case = Case(Seen(ring=("m0", "m1"), away=frozenset({away} - {""})))
+    case.stands("m1", epoch)
+    case.stands("m2", 3, lack=3)
+
+    case.rules.forgotten("m2", "m0", {BUCKET: 3})
+
+    text = "at 100.000 s m2 heard from m0 that it lacks epoch 3 of bucket 5 before m1 heard of it"
+    assert case.told == ([text] if is_amiss else [])
+
+
+@pytest.mark.parametrize(("epoch", "is_amiss"), [(2, False), (1, True)])
+def test_nothing_is_settled_under_an_epoch_that_somebody_has_not_heard_of(epoch: int, is_amiss: bool) -> None:
+    case = Case(Seen(others=frozenset({"m0", "m1", "m2"})))
+    case.owns("m0")
+    case.stands("m1", 2)
+    case.stands("m2", epoch, lack=1)
+
+    case.rules.acknowledged("m0", [LINK])
+
+    text = "at 100.000 s m0 serves bucket 5 under epoch 2, of which m2 has not heard"
+    assert case.told == ([text] if is_amiss else [])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulations.observe.keepers import Keepers
+from simulations.observe.keepers import Keepers, has_excess
 from simulations.observe.losses import Losses
 
 AB, BC, C = ("a", "b"), ("b", "c"), ("c",)
@@ -90,3 +90,11 @@ def test_fact_is_firm_on_all_disks_that_are_to_have_it_and_lacking_when_none_is_
     assert losses.reach(5.0, {"c": {}}, "c", "ab").lacking == {0: page}
     assert losses.reach(5.0, {"c": {page: 2}}, "c", "ab").lacking == {}
     assert losses.reach(5.0, {"c": {page: 0}}, "c", "ab").lacking == {0: page}
+
+
+def test_who_was_replaced_and_takes_itself_for_whole_still_has_not_been_told_to_drop_what_it_held() -> None:
+    epochs = [2, 2]
+
+    assert has_excess("b", [AB, C], epochs, [0, 0])
+    assert not has_excess("b", [AB, C], epochs, [0, 2])
+    assert not has_excess("b", [AB, C], [2, 0], [0, 0])

@@ -17,8 +17,10 @@ from typing import Any
 import pytest
 
 from p2pcrawl.model.errors import ConfigurationError
+from simulations import Options, Simulation
 from simulations.mutants import Mutant, Slip, mutants
-from simulations.mutants.hunting.hunt import ENDED, HUNG, Amiss, Hunt, Run
+from simulations.mutants.hunting.hunt import ENDED, HUNG, Amiss, Fate, Hunt, Run
+from simulations.mutants.hunting.known_runs import KnownRuns
 from simulations.mutants.hunting.lone_runs import Found, hunted
 from simulations.mutants.hunting.reach import Reach
 from simulations.mutants.making.edits import NotApplicable, edit_of
@@ -221,16 +223,16 @@ def test_mutant_that_does_not_fit_is_an_error(wrong: Mutant, why: str) -> None:
 # -- the hunt -------------------------------------------------------------------------------------
 
 
-def hunt_of(name: str = "toy", seeds: int = 3) -> Hunt:
-    return Hunt(name, iter(range(1, 1 + seeds)), {})
+def hunt_of(name: str = "toy", seeds: int = 3, sound: dict[int, Amiss] | None = None) -> Hunt:
+    return Hunt(name, iter(range(1, 1 + seeds)), {} if sound is None else sound)
 
 
 def through(hunt: Hunt, work: Callable[[Run], dict[str, str]]) -> list[Run]:
-    """Runs a hunt to its end in this process, and returns what it asked for."""
+    """Runs a hunt to its end in this process, and returns what it asked for with a mutant in it."""
     runs = []
     while (run := hunt.next_run()) is not None:
-        runs.append(run)
-        hunt.take(run, Amiss(work(run), 1.0))
+        runs += [run] if run.mutant else []
+        hunt.take(run, Amiss(work(run), 1.0, trace=f"{run.mutant}{run.seed}"))
     return runs
 
 
@@ -239,8 +241,9 @@ def test_hunt_ends_at_the_first_seed_that_is_amiss_with_the_mutant_only() -> Non
 
     runs = through(hunt, lambda run: {"coverage": "lost"} if run == Run("toy", 2) else {})
 
-    assert runs == [Run("toy", 1), Run("toy", 2), Run("", 2)]
+    assert runs == [Run("toy", 1), Run("toy", 2)]
     assert (hunt.caught_in, hunt.caught_by, hunt.tried) == (2, {"coverage": "lost"}, 2)
+    assert hunt.fate is Fate.CAUGHT
 
 
 def test_seed_that_fails_without_the_mutant_too_proves_nothing() -> None:
@@ -253,26 +256,71 @@ def test_seed_that_fails_without_the_mutant_too_proves_nothing() -> None:
 
 def test_sound_run_of_a_seed_is_made_once_for_all_hunts() -> None:
     sound: dict[int, Amiss] = {}
-    first, second = Hunt("one", iter([1]), sound), Hunt("two", iter([1]), sound)
+    asked = []
 
-    through(first, lambda run: {"copies": "few"} if run.mutant else {})
-    runs = through(second, lambda run: {"copies": "few"} if run.mutant else {})
+    for name in "one", "two":
+        through(hunt_of(name, 1, sound), lambda run: asked.append(run) or {})
 
-    assert runs == [Run("two", 1)]
-    assert second.caught_in == 1
+    assert asked == [Run("", 1), Run("one", 1), Run("two", 1)]
 
 
 def test_seed_that_never_comes_to_the_mutants_place_is_not_run_with_it() -> None:
-    sound: dict[int, Amiss] = {}
-    hunt = Hunt("toy", iter([1, 2, 3]), sound, sound_first=True)
-    runs = []
+    reached = {1: {}, 2: {"toy": 7}, 3: {}}
+    hunt = hunt_of(sound={seed: Amiss({}, 1.0, there) for seed, there in reached.items()})
+
+    runs = through(hunt, lambda run: {})
+
+    assert runs == [Run("toy", 2)]
+    assert (hunt.tried, hunt.never_there) == (3, 2)
+
+
+def test_hunt_makes_no_more_runs_than_it_may() -> None:
+    hunt = hunt_of(sound={1: Amiss({}, 1.0, {}), 2: Amiss({}, 1.0, {"toy": 1}), 3: Amiss({}, 1.0, {"toy": 1})})
+    hunt.runs_max = 1
+
+    assert through(hunt, lambda run: {}) == [Run("toy", 2)]
+
+
+@pytest.mark.parametrize(
+    ("reached", "trace", "fate"),
+    [({}, "as ever", Fate.UNREACHED), ({"toy": 1}, "as ever", Fate.NO_DIFFERENCE), ({"toy": 1}, "new", Fate.UNTOLD)],
+)
+def test_survivor_is_one_that_no_run_reached_or_that_changed_none_or_that_nobody_told_of(
+    reached: dict[str, int], trace: str, fate: Fate
+) -> None:
+    hunt = hunt_of(seeds=1, sound={1: Amiss({}, 1.0, reached, "as ever")})
 
     while (run := hunt.next_run()) is not None:
-        runs.append(run)
-        hunt.take(run, Amiss({}, 1.0, None if run.mutant else frozenset({"toy"} if run.seed == 2 else ())))
+        hunt.take(run, Amiss({}, 1.0, trace=trace))
 
-    assert runs == [Run("", 1), Run("", 2), Run("toy", 2), Run("", 3)]
-    assert (hunt.tried, hunt.never_there) == (3, 2)
+    assert hunt.fate is fate
+
+
+def test_what_came_of_a_seed_is_known_again_by_who_has_the_same_code(tmp_path: Path) -> None:
+    found = Amiss({"items": "missing"}, 2.5, {"toy": 3}, "1f")
+
+    KnownRuns(tmp_path).keep(7, found)
+
+    assert KnownRuns(tmp_path).seeds == [7]
+    assert KnownRuns(tmp_path).read(7) == found
+    assert KnownRuns(tmp_path).read(8) is None
+
+
+def test_seeds_that_come_to_the_place_often_and_for_little_are_tried_first(tmp_path: Path) -> None:
+    known = KnownRuns(tmp_path)
+    for seed, cpu_s, times in (1, 4.0, 0), (2, 4.0, 1), (3, 4.0, 9), (4, 1.0, 9):
+        known.keep(seed, Amiss({}, cpu_s, {"toy": times} if times else {}, "1f"))
+
+    assert KnownRuns(tmp_path).best_first(range(1, 6), "toy") == [4, 3, 2, 5, 1]
+
+
+def test_hasty_run_is_over_as_soon_as_anything_is_amiss() -> None:
+    options = Options(scenario="steady", masters=3, pages=30, hosts=5, control="settled-at-once")
+
+    report = Simulation(options, hasty=True).run()
+
+    assert {each.checker for each in report.violations} == {"acknowledged"}
+    assert report.figures["answered"] < report.figures["reachable"]
 
 
 @pytest.mark.parametrize(("number", "there"), [(0, {"in the first branch"}), (7, {"in the second branch", "in both"})])
@@ -285,7 +333,7 @@ def test_run_tells_which_places_it_came_to(number: int, there: set[str]) -> None
     with reach.noted():
         branching(number)
 
-    assert reach.reached == there
+    assert reach.reached == dict.fromkeys(there, 1)
 
 
 def test_what_is_put_in_between_two_lines_is_reached_from_the_one_before() -> None:
@@ -295,7 +343,7 @@ def test_what_is_put_in_between_two_lines_is_reached_from_the_one_before() -> No
     with reach.noted():
         branching(0)
 
-    assert reach.reached == {"behind"}
+    assert reach.reached == {"behind": 1}
 
 
 def work_of_all_sorts(run: Run) -> Found:
@@ -349,9 +397,9 @@ def test_hard_seeds_are_of_scenarios_that_there_are() -> None:
 def test_survivor_makes_the_status_one_and_is_named_in_the_score(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def half(hunts: list[Hunt], jobs: int, work: object) -> Iterator[Hunt]:
+    def half(hunts: list[Hunt], jobs: int, work: object, keep: object) -> Iterator[Hunt]:
         for place, hunt in enumerate(hunts):
-            hunt.tried = 1
+            hunt.tried = hunt.never_there = 1
             if place:
                 hunt.caught_by, hunt.caught_in = {"coverage": "a page is lost"}, 4
             yield hunt
@@ -362,4 +410,4 @@ def test_survivor_makes_the_status_one_and_is_named_in_the_score(
     assert [verb.run(asked(*both)), verb.run(asked(*both[::2]))] == [1, 1]
     said = capsys.readouterr()
     assert "caught by coverage in seed 4" in said.out
-    assert "survived: paused-serves" in said.err
+    assert "no seed came: paused-serves" in said.err

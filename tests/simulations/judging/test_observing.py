@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
+import pytest
+
 from p2pcrawl.frontier.copies.copy_store import CopyStore, SpoolRow
 from p2pcrawl.frontier.database.schema import open_database
 from p2pcrawl.model.crawl.fingerprint import fingerprint, halves
@@ -102,6 +104,7 @@ def test_sightings_tell_changes_only_and_lives_apart() -> None:
     assert sightings.presences == [Presence("m0", 1, 0.5, 2.0), Presence("m0", 3, 2.0)]
 
 
+@pytest.mark.slow
 def test_watching_changes_nothing(monkeypatch) -> None:
     options = Options(scenario="churn", masters=3, pages=40, hosts=8)
     watched = Simulation(options).run()

@@ -66,9 +66,9 @@ def test_corpus_is_read_as_it_was_written(tmp_path: Path) -> None:
     line = Line("core.control", "steered", 12, "return None")
     path = tmp_path / "corpus.txt"
 
-    write_corpus([First(7, [line], [("Taken", "crash")]), First(12, [], [])], path)
+    write_corpus([First(7, [line], [("Taken", "crash")]), First("living", [], [])], path)
 
-    assert read_corpus(path) == [7, 12]
+    assert read_corpus(path) == [7, "living"]
     assert "7       1 lines, (core.control:steered), 1 pairs, (Taken/crash)" in path.read_text()
 
 

@@ -15,6 +15,7 @@ from simulations.verbs.rings import measure
 BY_NAME = {contender.name: contender for contender in CONTENDERS}
 
 
+@pytest.mark.slow
 def test_join_and_leave_of_ten_equal_members_move_what_they_must() -> None:
     shown = measure(BY_NAME["rendezvous"], nodes=10, draws=100, copies=1, weights=(1,), seed=1)
 
@@ -25,6 +26,7 @@ def test_join_and_leave_of_ten_equal_members_move_what_they_must() -> None:
     assert shown.largest.greatest <= 1.25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("copies", "draws"), [(1, 100), (2, 25), (3, 25)])
 def test_shares_follow_weights_for_owners_and_for_copies(copies: int, draws: int) -> None:
     shown = measure(BY_NAME["rendezvous"], nodes=10, draws=draws, copies=copies, weights=(1, 2, 4), seed=2)

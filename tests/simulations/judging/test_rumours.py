@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from simulations.model.rumours import ALIVE, DEAD, LEFT, SUSPECT, Rumours, Word
+from simulations.model.members.rumours import ALIVE, DEAD, LEFT, SUSPECT, Rumours, Word
 
 LIFE = 1
 ALL = frozenset({"a", "b", "c", "d", "e"})
@@ -18,9 +18,13 @@ class SeenByAll:
 
     now_s: float = 100.0
     away_for_good: set[str] = field(default_factory=set)
+    still_s: float = 0.0
 
     def counted(self, member: str) -> frozenset[str]:
         return ALL
+
+    def stood_still_s(self, member: str) -> float:
+        return self.still_s
 
     def dismissed(self, member: str) -> bool:
         return member in self.away_for_good
@@ -93,6 +97,19 @@ def test_suspect_is_asked_for_a_last_word() -> None:
     case.suspects()
 
     assert case.condemns(40.0, asked=1) == ["at 140.000 s a declares b dead, and asked it 1 times for a last word"]
+
+
+@pytest.mark.parametrize(("still_s", "is_amiss"), [(5.0, False), (2.0, True)])
+def test_word_that_was_about_to_leave_when_its_speaker_stood_still_leaves_later(still_s: float, is_amiss: bool) -> None:
+    case = Case()
+    case.suspects()
+    case.sight.now_s += 35.0
+    for _ in range(4):
+        case.rules.asks("a", LIFE, "b")
+
+    case.sight.still_s = still_s
+
+    assert bool(case.condemns(5.0, asked=0)) == is_amiss
 
 
 def test_death_that_somebody_has_told_is_not_ones_own() -> None:

@@ -9,13 +9,17 @@ import socket
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from p2pcrawl.private.secrets import replace_secret
 from simulations.kernel.moments import COMMITS, Moment
+from simulations.model.stores import StandingRow, Stores
+from simulations.record.disk_taps import DiskTaps
 from simulations.world import disks
 from simulations.world.caches import DRAWN, LOST
 from simulations.world.disks import Disk, place_for_disks
@@ -54,6 +58,55 @@ def test_a_crash_keeps_what_was_committed_and_rolls_back_the_open_transaction(tm
         world.run(scenario())
 
     assert table(path) == [0, 1, 20, 21]
+
+
+async def store_one(path: Path) -> None:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("INSERT INTO held VALUES (1, 0, 2, 7, 0, 0)")
+    connection.execute("COMMIT")
+    await asyncio.sleep(1000)
+
+
+def test_what_the_first_transaction_of_a_life_stores_has_come_and_was_not_found(tmp_path: Path) -> None:
+    path, stores = tmp_path / "copies.db", Stores()
+    with closing(sqlite3.connect(path)) as before, before:
+        before.execute(
+            "CREATE TABLE held (bucket, hi, lo, job, stamp, marks, PRIMARY KEY (bucket, hi, lo, job)) WITHOUT ROWID"
+        )
+        before.execute("INSERT INTO held VALUES (1, 0, 1, 7, 0, 0)")
+    with World(1) as world:
+        ears: Any = SimpleNamespace()
+        world.moments.disks = DiskTaps(stores, lambda: 5.0, ears)
+
+        async def scenario() -> None:
+            world.node("n").start(store_one, path)
+            await asyncio.sleep(1)
+
+        world.run(scenario())
+
+    assert stores.store("n").held == {(0, 1, 7): 0, (0, 2, 7): 0}
+    assert stores.store("n").came == {(0, 2, 7): 5.0}
+
+
+def test_who_keeps_account_of_disks_knows_what_is_left_of_one_that_is_set_back_or_damaged(tmp_path: Path) -> None:
+    stores, ears = Stores(), SimpleNamespace(has_lost=lambda node: None)
+    with World(1) as world:
+        world.moments.disks = DiskTaps(stores, lambda: 5.0, cast("Any", ears))
+        disk = Disk(world, tmp_path / "n")
+        disk.begin()
+        (disk.folder / "frontier.db").write_bytes(b"\x5a" * 8192)
+        with closing(sqlite3.connect(disk.folder / "copies.db")) as connection, connection:
+            connection.execute("CREATE TABLE standing (bucket INTEGER PRIMARY KEY, epoch, lack, base, pieces)")
+            connection.execute("INSERT INTO standing VALUES (7, 3, 0, 0, '')")
+        disk.snapshot()
+
+        disk.set_back()
+        assert stores.store("n").standings == {7: StandingRow(3, 0, 0, "")}
+        disk.damage("frontier.db")
+        assert stores.store("n").standings == {7: StandingRow(3, 0, 0, "")}
+        disk.damage("copies.db")
+        assert stores.store("n").standings == {}
 
 
 async def write_logged(path: Path, rounds: range, synchronous: str = "FULL") -> None:

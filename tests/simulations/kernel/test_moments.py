@@ -41,6 +41,7 @@ def test_the_kind_of_a_frame_is_read_from_its_first_bytes(message: object) -> No
     assert kind_of(encode(message)) == type(message).__name__  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_run_tells_of_messages_stores_and_verbs_and_goes_as_it_does_when_nobody_listens() -> None:
     heard: list[Moment] = []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import random
 import secrets
@@ -265,3 +266,27 @@ def test_pins_are_taken_out_again() -> None:
 def test_two_worlds_at_once_are_refused() -> None:
     with World(), pytest.raises(RuntimeError, match="another world"), World():
         pass
+
+
+def test_log_handler_of_a_crashed_node_hears_no_other_world() -> None:
+    heard: list[logging.LogRecord] = []
+    ours = logging.getLogger("p2pcrawl")
+
+    async def main() -> None:
+        handler = logging.Handler()
+        handler.emit = heard.append  # type: ignore[method-assign]
+        ours.addHandler(handler)
+        ours.warning("from within")
+        await asyncio.sleep(1000)
+
+    async def scenario() -> None:
+        node = world.node("a")
+        node.start(main)
+        await asyncio.sleep(1)
+        node.crash()
+
+    with World() as world:
+        world.run(scenario())
+    ours.warning("from another world")
+
+    assert [record.getMessage() for record in heard] == ["from within"]

@@ -12,8 +12,8 @@ MUTANTS = (
         name="forgets-what-came-since",
         kind=Slip.RACE,
         where=_HANDOVER + "begin",
-        old="if not still():",
-        new="if not buckets:",
+        old="if not generation.over:",
+        new="if buckets:",
         harm="A bucket comes back while its rows are made copies: links that were acknowledged since are forgotten.",
     ),
     Mutant(
@@ -28,8 +28,8 @@ MUTANTS = (
         name="late-copies-not-offered",
         kind=Slip.RACE,
         where="p2pcrawl.master.service:Service._note_late",
-        old="not in (None, sender)}",
-        new="in ()}",
+        old="ownership.owner(b) not in (None, sender) or ",
+        new="",
         harm=(
             "A copy comes from a former owner when its bucket is let go of: should that one die with its disk, the row "
             "is where nobody looks, and is dropped."
@@ -70,8 +70,8 @@ MUTANTS = (
     Mutant(
         name="forgotten-still-on-bench",
         kind=Slip.CLEANUP,
-        where=_HANDOVER + "begin",
-        old="            self._bench.remove(buckets)\n",
+        where=_HANDOVER + "_forget",
+        old="        self._bench.remove(buckets)\n",
         new="",
         harm="Pages are granted from memory whose records have gone to another master.",
     ),
@@ -119,8 +119,8 @@ MUTANTS = (
         name="taken-in-after-the-view",
         kind=Slip.FENCE,
         where=_BUCKETS + "taking:Taking._take_in",
-        old="if self._ownership.generation != generation:",
-        new="if self._ownership.generation < generation:",
+        old="await generation.finish(self._own.take_in(rows))",
+        new="await self._own.take_in(rows)",
         harm="Rows of a bucket are taken in that is another's by now.",
     ),
     Mutant(

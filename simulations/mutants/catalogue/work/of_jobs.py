@@ -42,6 +42,22 @@ MUTANTS = (
         harm="Two masters that tell of one job at once have it added twice, or the later overwritten.",
     ),
     Mutant(
+        name="job-told-before-the-disk",
+        kind=Slip.EARLY,
+        where=_JOBS + "mirroring:Mirroring._send",
+        old="        await self._admission.write(job)\n",
+        new="",
+        harm="Others hear of a change that a crash undoes where it was made, and the next one gets the same version.",
+    ),
+    Mutant(
+        name="known-before-the-disk",
+        kind=Slip.EARLY,
+        where=_JOBS + "admission:Admission._mirror",
+        old="        await self.write(job)\n",
+        new="",
+        harm="A master says that it has a job as it was told, or decided it itself, and a crash undoes that.",
+    ),
+    Mutant(
         name="opened-before-the-disk",
         kind=Slip.EARLY,
         where=_JOBS + "admission:Admission.learn_opened",

@@ -5,15 +5,16 @@ from __future__ import annotations
 from ...making.mutant import Mutant, Slip
 
 _LINK = "p2pcrawl.slave.link."
+_TERM = "p2pcrawl.core.group.fence_term:FenceTerm."
 _SESSION = "p2pcrawl.slave.session:SlaveSession."
 
 MUTANTS = (
     Mutant(
         name="renewed-by-the-last-answer",
         kind=Slip.MERGE,
-        where=_LINK + "fence:Fence.renewed",
-        old="self._until = max(self._until, sent_at + self._length_s)",
-        new="self._until = sent_at + self._length_s",
+        where=_TERM + "renew",
+        old="self.until = max(self.until, sent_at + self.length_s)",
+        new="self.until = sent_at + self.length_s",
         harm="A late answer shortens a session.",
         equivalent=(
             "Answers come over one link in the order of their beats, and beats before an "
@@ -23,17 +24,17 @@ MUTANTS = (
     Mutant(
         name="session-counts-from-the-answer",
         kind=Slip.FENCE,
-        where=_LINK + "fence:Fence.renewed",
-        old="sent_at + self._length_s",
-        new="monotonic() + self._length_s",
+        where=_TERM + "renew",
+        old="sent_at + self.length_s",
+        new="now + self.length_s",
         harm=("A slave works on by an answer that was long under way, when its master has given its hosts to others."),
     ),
     Mutant(
         name="what-is-over-comes-back",
         kind=Slip.FENCE,
-        where=_LINK + "fence:Fence.renewed",
-        old="if not self.passed:",
-        new="if self._until > -inf:",
+        where=_TERM + "renew",
+        old="if not self.passed(now):",
+        new="if self.until > -inf:",
         harm="A slave that stood still goes on after a late answer, under a session that is over.",
     ),
     Mutant(
@@ -48,15 +49,15 @@ MUTANTS = (
         name="closed-fence-is-open",
         kind=Slip.FENCE,
         where=_LINK + "fence:Fence.close",
-        old="            self._until = -inf\n",
-        new="            self._until = self._until\n",
+        old="            self._term.close()\n",
+        new="            pass\n",
         harm="What a session had open goes on when its master has ended it.",
     ),
     Mutant(
         name="fence-not-looked-at-again",
         kind=Slip.RETRY,
         where=_LINK + "fence:Fence._look",
-        old="            self._timer = self._loop.call_later(self._until - monotonic(), self._look)\n",
+        old="            self._timer = self._loop.call_later(self._term.until - monotonic(), self._look)\n",
         new="            self._timer = None\n",
         harm="A session that was renewed once never ends by itself.",
     ),
@@ -128,15 +129,15 @@ MUTANTS = (
         name="void-work-begins",
         kind=Slip.RACE,
         where=_SESSION + "_worker",
-        old=("                if self._fence.passed:\n                    continue\n"),
-        new="",
+        old="if run is None or self._fence.passed:",
+        new="if run is None:",
         harm="A page is begun whose session ended while the slave waited for its job.",
     ),
     Mutant(
         name="room-not-waited-for",
         kind=Slip.EDGE,
-        where=_SESSION + "_worker",
-        old="                await self._outbox.room()\n",
+        where=_SESSION + "_run_for",
+        old="            await self._outbox.room()\n",
         new="",
         harm="A slave fetches without bound while its master takes nothing.",
     ),
@@ -163,5 +164,29 @@ MUTANTS = (
         old="            self._post.send(Returned([task.record for task in grant.tasks]))\n",
         new="",
         harm="Pages that come to a slave which is leaving are nobody's until its session ends.",
+    ),
+    Mutant(
+        name="unbegun-not-called-in",
+        kind=Slip.CLEANUP,
+        where="p2pcrawl.master.buckets.caution:Caution._claim_anew",
+        old="        self._call_in()\n",
+        new="",
+        harm="A slave asks a host for a page that it was granted before others took the host over, and are asking it.",
+    ),
+    Mutant(
+        name="met-again-and-not-called-in",
+        kind=Slip.CLEANUP,
+        where="p2pcrawl.master.cluster:Cluster._take_view",
+        old="                self.master.slaves.call_in()\n",
+        new="",
+        harm="Beyond a cut both sides granted a host; what is not begun when they meet is begun beside the other.",
+    ),
+    Mutant(
+        name="given-back-and-begun",
+        kind=Slip.RACE,
+        where="p2pcrawl.slave.session:SlaveSession._run_for",
+        old="return run if still_here else None",
+        new="return run",
+        harm="A page that was given back while it waited for its turn is fetched all the same, by two slaves.",
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...making.mutant import Mutant, Slip
 
 _SLAVES = "p2pcrawl.master.slaves."
+_TERM = "p2pcrawl.core.group.session_states:SessionTerm."
 
 MUTANTS = (
     Mutant(
@@ -134,7 +135,7 @@ MUTANTS = (
         name="granted-to-the-lost",
         kind=Slip.RACE,
         where=_SLAVES + "granting:Granting.send",
-        old="if session is None or session.lost:",
+        old="if session is None or session.gone:",
         new="if session is None:",
         harm="A session that ended during the commit is sent pages.",
     ),
@@ -149,33 +150,33 @@ MUTANTS = (
     Mutant(
         name="beat-brings-back-the-void",
         kind=Slip.FENCE,
-        where=_SLAVES + "slaves:Slaves._renew",
-        old="if now - session.renewed_at <= TIMINGS.void_s:",
-        new="if session.renewed_at <= now:",
+        where=_TERM + "renew",
+        old="if self.state not in LASTING or self.void_in_s(now) < 0:",
+        new="if self.state not in LASTING:",
         harm="A session that was over, and whose pages others have, goes on after a late beat.",
     ),
     Mutant(
         name="void-at-the-fence",
         kind=Slip.EDGE,
-        where=_SLAVES + "slaves:Slaves.overdue",
-        old="now - s.renewed_at > TIMINGS.void_s]",
-        new="now - s.renewed_at > TIMINGS.fence_s]",
+        where=_TERM + "overdue",
+        old="self.void_in_s(now) < 0",
+        new="self.void_in_s(now) < self.void_s / 25",
         harm=("A session is ended, and its pages given to others, when its slave may just stop, by a slower clock."),
     ),
     Mutant(
         name="remote-leases-back-at-once",
         kind=Slip.FENCE,
-        where=_SLAVES + "slaves:Slaves._lost",
-        old="and not certain and void_in_s > 0:",
-        new="and not certain and void_in_s > TIMINGS.void_s:",
+        where=_TERM + "end",
+        old="0 < self.void_in_s(now) < inf",
+        new="self.void_s < self.void_in_s(now) < inf",
         harm=("When the link of a remote slave breaks, its hosts are given to another while it still asks them."),
     ),
     Mutant(
         name="void-reports-count",
         kind=Slip.FENCE,
         where=_SLAVES + "slaves:Slaves.received",
-        old="case _ if session.id in self.void:",
-        new="case _ if session.id in self.void and not session.held:",
+        old="case _ if session.gone:",
+        new="case _ if session.gone and not session.held:",
         harm="What a slave says under a session that is over counts, and counts again as orphans.",
     ),
     Mutant(
@@ -190,7 +191,7 @@ MUTANTS = (
         name="old-session-not-ended",
         kind=Slip.CLEANUP,
         where=_SLAVES + "slaves:Slaves._greeted",
-        old="            self._end(session)\n",
+        old="        self._follow(session, outputs)\n",
         new="",
         harm="The pages of a session whose slave began anew are never granted again.",
     ),

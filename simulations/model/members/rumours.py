@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import ceil, log, log10
 from typing import Final, NamedTuple, Protocol
 
-from .acknowledged import Tell
+from ..acknowledged import Tell
 
 ALIVE, SUSPECT, DEAD, LEFT = "alive", "suspect", "dead", "left"
 LEAST_S: Final = 6.0
@@ -55,6 +55,9 @@ class Sight(Protocol):
 
     def counted(self, member: str) -> frozenset[str]:
         """Returns whom a member counts at this moment, itself among them."""
+
+    def stood_still_s(self, member: str) -> float:
+        """Returns for how long a member stood still until this moment; 0 if it did not."""
 
     def dismissed(self, member: str) -> bool:
         """Tells whether a person has said that a member will not come back."""
@@ -243,7 +246,9 @@ class Rumours:
         if lasted_s < least_s:
             text = f"declares {name} dead after a suspicion of {lasted_s:.2f} s"
             self._tell(me, f"{text}; with {len(suspicion.accusers)} accusers it takes {least_s:.2f} s at least")
-        asked = sum(at_s >= now_s - HEARING_S for at_s in speaker.asked[word.of])
+        # What it was about to say when it stood still it says when it goes on.
+        from_s = now_s - HEARING_S - self.sight.stood_still_s(me)
+        asked = sum(at_s >= from_s for at_s in speaker.asked[word.of])
         if asked < HEARINGS:
             self._tell(me, f"declares {name} dead, and asked it {asked} times for a last word")
 

@@ -8,17 +8,19 @@ promised, and then it is what the latest of them had accepted, if any had (docs/
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from .acknowledged import Tell
+from ..acknowledged import Tell
 
 Version = tuple[int, int]
 """When the cluster was founded, and the number of the electorate."""
 Ballot = tuple[int, str]
 Voters = Mapping[str, bytes]
 NO_BALLOT: Ballot = (0, "")
+SETTLED_S: Final = 6.2 / 1.02 - 0.3
+"""So long after a version was seen on its disk, by whatever clock, a voter does not vote on the next."""
 
 
 class Poll(NamedTuple):
@@ -63,6 +65,22 @@ class Ballots:
     _takers: dict[tuple[Version, Ballot], tuple[Voters, set[bytes]]] = field(default_factory=dict)
     """Who has accepted what was put to the vote."""
     _decided: dict[Version, Voters] = field(default_factory=dict)
+    _learnt_s: dict[tuple[str, Version], float] = field(default_factory=dict)
+    """Since when a voter's disk has a version."""
+
+    def decided(self, version: Version) -> Voters | None:
+        """Returns who votes in a version, as far as anybody has said."""
+        return self._decided.get(version)
+
+    def next_ones(self, version: Version, before: Voters) -> Iterator[Voters]:
+        """Yields what may be decided already as the version after this one."""
+        for (of, (_, opener)), (value, seats) in self._takers.items():
+            if of == version and self._are_most(before, seats, opener):
+                yield value
+
+    def learnt(self, voter: str, version: Version, now_s: float) -> None:
+        """Takes in that a voter's disk is seen to have a version: a moment ago it had not."""
+        self._learnt_s.setdefault((voter, version), now_s)
 
     def votes(self, voter: str, poll: Poll, vote: Vote, roll: Roll | None, now_s: float) -> None:
         """Judges a vote as it is said; ``roll`` is what the voter's disk says then."""
@@ -74,12 +92,21 @@ class Ballots:
             self._tell(now_s, voter, f"does not say that it has accepted something in ballot {accepted_in}")
         if not vote.given:
             return
+        before = self._decided.get(poll.version)
+        if before is not None and vote.seat not in before.values():
+            self._tell(now_s, voter, f"voted in ballot {poll.ballot} from a seat that has no vote")
+        learnt_s = self._learnt_s.get((voter, poll.version), -SETTLED_S)
+        if now_s < learnt_s + SETTLED_S:
+            text = f"voted in ballot {poll.ballot} on what follows electorate {poll.version[1]}"
+            self._tell(now_s, voter, f"{text}, which it has known for {now_s - learnt_s:.2f} s")
         if roll is None or roll[:2] < (poll.version, poll.ballot):
             self._tell(now_s, voter, f"voted in ballot {poll.ballot}, and its disk does not say so")
         self._promised[place] = max(poll.ballot, self._promised.get(place, NO_BALLOT))
         if poll.voters is not None:
             self._accepted[place] = poll.ballot, poll.voters
             self._takers.setdefault((poll.version, poll.ballot), (poll.voters, set()))[1].add(vote.seat)
+            if before is not None and len(before.items() ^ poll.voters.items()) > 1:
+                self._tell(now_s, voter, f"accepts in ballot {poll.ballot} more than one change of who votes")
 
     def hears(self, opener: str, poll: Poll, vote: Vote) -> None:
         """Takes in a promise, as the one that asked for it hears of it."""
@@ -117,16 +144,28 @@ class Ballots:
             self._tell(now_s, node, f"says that electorate {number} is decided, and too few have accepted it")
         self._decided.setdefault(version, voters)
 
+    def counts_by(self, node: str, version: Version, now_s: float) -> None:
+        """Judges a master that counts by a version, as it says: most have accepted that by then."""
+        before = self._decided.get((version[0], version[1] - 1))
+        if version in self._decided or before is None or len(before) == 1:
+            return
+        if not any(self.next_ones((version[0], version[1] - 1), before)):
+            self._tell(now_s, node, f"counts by electorate {version[1]}, which too few have accepted")
+
     # -- inside --------------------------------------------------------------------------------
 
     def _may_be(self, version: Version, before: Voters, voters: Voters) -> bool:
         """Tells whether most of those before may have accepted these; who opened a ballot tells nobody that it has."""
         founded, number = version
         for (of, (_, opener)), (value, seats) in self._takers.items():
-            taken = len(seats & set(before.values()) - {before.get(opener, b"")}) + (opener in before)
-            if of == (founded, number - 1) and value == voters and taken > len(before) // 2:
+            if of == (founded, number - 1) and value == voters and self._are_most(before, seats, opener):
                 return True
         return len(before) == 1
+
+    def _are_most(self, before: Voters, seats: set[bytes], opener: str) -> bool:
+        """Tells whether these seats, and whoever opened the ballot, are most of the voters."""
+        taken = len(seats & set(before.values()) - {before.get(opener, b"")}) + (opener in before)
+        return taken > len(before) // 2
 
     def _tell(self, now_s: float, node: str, what: str) -> None:
         self.tell(f"at {now_s:.3f} s {node} {what}")

@@ -1,0 +1,90 @@
+"""The rules of epochs: whose each is, and in which order masters hear of it.
+
+An epoch of a bucket is of one owner. Who follows it hears of it before anybody hears that he lacks it, and nothing is
+acknowledged under it before all have heard (docs/copies.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from .acknowledged import HEARD_S, Sight, Tell
+from .stores import Stores, told
+
+
+class Views(Sight, Protocol):
+    """The harness's own knowledge of the views in which masters act, besides."""
+
+    def holders(self, master: str, bucket: int) -> tuple[str, ...]:
+        """Returns who holds a bucket by the ring, its owner first, in the view in which a master acts."""
+
+    def fellows(self, master: str) -> frozenset[str]:
+        """Returns the others that a master counts at this moment."""
+
+
+class _Epoch(NamedTuple):
+    """An epoch of a bucket that somebody has noted: whose it is, who noted it first, and when."""
+
+    owner: str
+    witness: str
+    at_s: float
+
+
+@dataclass(slots=True)
+class Epochs:
+    """Judges epochs, as masters note them."""
+
+    stores: Stores
+    sight: Views
+    tell: Tell
+    _begun: dict[tuple[int, int], _Epoch] = field(default_factory=dict)
+    """Whose each epoch of each bucket is."""
+
+    def lacked(self, master: str, claimer: str, epochs: dict[int, int]) -> None:
+        """Judges the order in which an epoch is told: who follows it hears of it before anybody hears that he lacks
+        it.
+        """
+        away = self.sight.away_since(self.sight.now_s - HEARD_S)
+        for bucket, epoch in epochs.items():
+            # Who hears it acts in the view of the question; who asked may be in another one by now.
+            holders = self.sight.holders(master, bucket)
+            if master in holders or holders[:1] != (claimer,):
+                continue
+            if deaf := [h for h in holders[1:] if h not in away and self._epoch_at(h, bucket) < epoch]:
+                text = f"heard from {claimer} that it lacks epoch {epoch} of bucket {bucket}"
+                self._tell(master, f"{text} before {told(deaf)} heard of it")
+                return
+
+    def served(self, owner: str, bucket: int, epoch: int) -> None:
+        """Judges an owner that acknowledges something under an epoch: all that it counts, and that were there when this
+        began, have heard of that.
+        """
+        deaf = [other for other in self.sight.fellows(owner) if self._epoch_at(other, bucket) < epoch]
+        if not deaf:
+            return
+        known = self._begun.get((bucket, epoch))
+        began_s = self.sight.now_s if known is None else known.at_s
+        if there := set(deaf) - self.sight.away_since(began_s - HEARD_S):
+            self._tell(owner, f"serves bucket {bucket} under epoch {epoch}, of which {told(there)} has not heard")
+
+    def begun(self, witness: str, owner: str, epochs: dict[int, int]) -> None:
+        """Judges the epochs under which somebody serves buckets, as another one has noted them: they are nobody
+        else's, unless all were away meanwhile who knew that.
+        """
+        now_s = self.sight.now_s
+        for place in epochs.items():
+            known = self._begun.setdefault(place, _Epoch(owner, witness, now_s))
+            if known.owner == owner or {known.owner, known.witness} <= self.sight.away_since(known.at_s - HEARD_S):
+                continue
+            bucket, epoch = place
+            text = f"has bucket {bucket} under epoch {epoch}, which was {known.owner}'s at {known.at_s:.3f} s"
+            self._tell(owner, f"{text}, as {known.witness} knew")
+            return
+
+    def _epoch_at(self, node: str, bucket: int) -> int:
+        row = self.stores.store(node).standings.get(bucket)
+        return -1 if row is None else row.epoch
+
+    def _tell(self, node: str, what: str) -> None:
+        self.tell(f"at {self.sight.now_s:.3f} s {node} {what}")

@@ -1,0 +1,42 @@
+"""Standings: the word of somebody on a bucket, of which epochs he has all that was acknowledged (docs/copies.md)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .stores import StandingRow
+
+Span = tuple[int, int]
+
+
+class Standing(NamedTuple):
+    """The word of somebody on a bucket: all epochs up to ``base``, those of the pieces, and those behind ``lack`` up to
+    ``epoch`` are there as a whole."""
+
+    epoch: int
+    lack: int = 0
+    base: int = 0
+    pieces: tuple[Span, ...] = ()
+
+    def has(self, epoch: int) -> bool:
+        """Tells whether all of an epoch is there."""
+        spans = ((-1, self.base), *self.pieces, (self.lack if self.lack else -1, self.epoch))
+        return any(before < epoch <= last for before, last in spans)
+
+
+def standing_of(row: StandingRow) -> Standing:
+    """Reads the word of a disk on a bucket."""
+    pieces = (piece.split("-") for piece in row.pieces.split())
+    return Standing(row.epoch, row.lack, row.base, tuple((int(before), int(last)) for before, last in pieces))
+
+
+def less_of(one: Standing, other: Standing) -> int:
+    """Returns an epoch that somebody has by one word, and not by the other; 0 if there is none."""
+    if one[:3] == other[:3] and set(other.pieces) <= set(one.pieces):
+        return 0
+    return next((epoch for epoch in range(1, other.epoch + 1) if other.has(epoch) and not one.has(epoch)), 0)
+
+
+def in_words(standing: Standing) -> str:
+    """Writes a standing."""
+    return f"all up to epoch {standing.epoch}" if not standing.lack else str(tuple(standing))

@@ -1,0 +1,349 @@
+"""The rules of taking buckets over: who has to have let go, who has to have heard, and what standings come of it.
+
+They are those of docs/copies.md and docs/overlay.md. Whoever begins an epoch has had the word of everybody in its view
+that it may, in this life, and after that one took the bucket itself; and grants nothing before all have said yes. A
+standing is made of what was there before: of what was joined, of the epochs that were followed or brought by a sync,
+and of nothing else.
+
+Looked at are the buckets of the web, and of all thousands one in thirty-two besides: of each the same is said.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, Protocol, TypeVar
+
+from .acknowledged import Sight as Machines
+from .acknowledged import Tell
+from .standings import Span, Standing, standing_of
+from .stores import StandingRow, Stores, told
+
+BUCKETS: Final = 4096
+WATCHED: Final = 32
+"""One bucket in so many is looked at, whatever is in it."""
+CAME_S: Final = 1.0
+"""What came no longer ago may be on its way from the copies to the records."""
+AWAY_S: Final = 10.0
+"""Who was away in this time may be counted by mistake, or count others so."""
+Spans = tuple[Span, ...]
+T = TypeVar("T")
+
+
+class Sight(Machines, Protocol):
+    """The harness's own knowledge of the machines, and of how they share out the buckets."""
+
+    def others(self, master: str) -> frozenset[str]:
+        """Returns the names of the other masters that take part in the view in which one acts at this moment."""
+
+    def view(self, master: str) -> int:
+        """Returns the view in which a master acts at this moment; 0 if it acts in none."""
+
+    def follows(self, owner: str, other: str, bucket: int) -> bool:
+        """Tells whether, in the view of its owner, another one is sent what is acknowledged in a bucket."""
+
+    def owns(self, master: str, bucket: int) -> bool:
+        """Tells whether a bucket is a master's own in its view."""
+
+    def in_service(self, master: str, bucket: int) -> bool:
+        """Tells whether a master serves a bucket at this moment."""
+
+    def keeps(self, node: str, bucket: int) -> bool:
+        """Tells whether a master need not drop what it has of a bucket: by its view it holds or owns it, or has
+        something of it that its owner has not taken.
+        """
+
+    def damaged(self) -> bool:
+        """Tells whether what is on a disk was ever damaged."""
+
+
+class Begun(NamedTuple):
+    """An epoch under which a bucket goes on, and the last one before under which anything may be acknowledged."""
+
+    epoch: int
+    since: int
+
+
+@dataclass(slots=True)
+class _Beginning:
+    """The telling of an epoch."""
+
+    epoch: int
+    members: frozenset[str]
+    """Who has to hear of it;"""
+    goes_on: bool
+    """nobody, if the bucket was served already."""
+    heard: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Had:
+    """The word that somebody may give on a bucket."""
+
+    epoch: int = 0
+    """The last epoch that it has heard of,"""
+    spans: Spans = ()
+    """and those of which it may have all."""
+
+
+@dataclass(slots=True)
+class Takeovers:
+    """Judges how buckets are taken over, and what is said of their epochs."""
+
+    stores: Stores
+    sight: Sight
+    tell: Tell
+    watched: set[int] = field(default_factory=lambda: set(range(0, BUCKETS, WATCHED)))
+    """The buckets that are looked at."""
+    _let_go: dict[tuple[str, str], dict[int, tuple[float, Standing]]] = field(default_factory=lambda: defaultdict(dict))
+    """What a claimer has heard of somebody who has let go, by bucket."""
+    _took_s: dict[tuple[str, int], float] = field(default_factory=dict)
+    """When somebody last told others that it takes a bucket."""
+    _begun: dict[tuple[str, int], _Beginning] = field(default_factory=dict)
+    _untold: dict[tuple[str, int], int] = field(default_factory=dict)
+    """The epochs that somebody has written down, with others there, and told nobody of yet."""
+    _served: dict[int, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
+    """The epochs of each bucket under which something was granted, and whose they are."""
+    _may: dict[str, dict[int, _Had]] = field(default_factory=lambda: defaultdict(dict))
+
+    def started(self, node: str) -> None:
+        """Takes in that a master begins anew, with what its disk says."""
+        for parties in [parties for parties in self._let_go if parties[0] == node]:
+            del self._let_go[parties]
+        for known in self._begun, self._untold:
+            for place in [place for place in known if place[0] == node]:
+                del known[place]
+        self._may.pop(node, None)
+
+    # -- who has to let go, and to hear --------------------------------------------------------
+
+    def hears(self, claimer: str, giver: str, standings: Mapping[int, Standing]) -> None:
+        """Takes in that a claimer hears from one that has let go."""
+        now_s = self.sight.now_s
+        for bucket, standing in self._watched(standings):
+            self._let_go[claimer, giver][bucket] = now_s, standing
+            had = self._had(claimer, bucket)
+            had.spans = _joined((*had.spans, *_spans_of(standing)))
+
+    def begins(self, owner: str, other: str, epochs: Mapping[int, Begun], view: int) -> None:
+        """Judges the word of an owner under which epochs it goes on, as one other is told of it, in a view."""
+        others = self.sight.others(owner)
+        for bucket, (epoch, since) in self._watched(epochs):
+            known, row = self._begun.get((owner, bucket)), self.stores.store(owner).standings.get(bucket)
+            if row is None or row.epoch < epoch:
+                self._tell(owner, f"tells {other} of epoch {epoch} of bucket {bucket}, which is not on its disk")
+            if known is None or known.epoch != epoch:
+                goes_on, before = self.sight.in_service(owner, bucket), 0 if known is None else known.epoch
+                known = self._begun[owner, bucket] = _Beginning(epoch, others, goes_on)
+                if not goes_on:
+                    self._is_free(owner, bucket, Begun(epoch, since), others, view, before)
+            self._untold.pop((owner, bucket), None)
+            self._took_s[owner, bucket] = self.sight.now_s
+            self._follows(owner, other, bucket, epoch, since)
+
+    def is_heard(self, owner: str, other: str, epochs: Mapping[int, Begun]) -> None:
+        """Takes in that an owner hears from another one that it has noted these epochs."""
+        for bucket, (epoch, _) in self._watched(epochs):
+            known = self._begun.get((owner, bucket))
+            if known is not None and known.epoch == epoch:
+                known.heard.add(other)
+
+    def lets_go(self, master: str, claimer: str, standings: Mapping[int, Standing]) -> None:
+        """Judges the word of one that lets go of buckets: they are not its own, and it has of them what it says."""
+        for bucket, standing in self._watched(standings):
+            if self.sight.owns(master, bucket):
+                self._tell(master, f"lets {claimer} have bucket {bucket}, which is its own in its view")
+            if (row := self.stores.store(master).standings.get(bucket)) is not None:
+                self._says(master, bucket, standing, f"told {claimer}")
+                self._no_less(master, bucket, _spans_of(standing), _spans_of(standing_of(row)), f"told {claimer}")
+
+    def grants(self, master: str, buckets: Iterable[int]) -> None:
+        """Judges pages of buckets that a slave is given: all have heard of the epoch, and nobody else serves them."""
+        others = self.sight.others(master)
+        for bucket in self.watched.intersection(buckets):
+            known, row = self._begun.get((master, bucket)), self.stores.store(master).standings.get(bucket)
+            is_begun = known is not None and row is not None and known.epoch == row.epoch and not known.goes_on
+            if known is not None and is_begun and (unheard := known.members - known.heard):
+                text = f"grants from bucket {bucket} under epoch {known.epoch}"
+                self._tell(master, f"{text}, of which {told(unheard)} has not said to have heard")
+            if row is not None and self._untold.get((master, bucket)) == row.epoch:
+                self._tell(master, f"grants from bucket {bucket} under epoch {row.epoch}, of which it has told nobody")
+            if row is not None:
+                self._served[bucket][row.epoch] = master
+            away = self.sight.away_since(self.sight.now_s - AWAY_S)
+            for other in sorted(others - away if master not in away else ()):
+                if self.sight.in_service(other, bucket) and master in self.sight.others(other):
+                    self._tell(master, f"grants from bucket {bucket}, which {other} serves at the same time")
+
+    # -- what standings say --------------------------------------------------------------------
+
+    def notes(
+        self, node: str, owner: str, epochs: Mapping[int, Begun], before: Mapping[int, StandingRow | None]
+    ) -> None:
+        """Judges the yes of one that hears of epochs; ``before``: what its disk said when it did."""
+        for bucket, (epoch, since) in self._watched(epochs):
+            had, row = before.get(bucket), self.stores.store(node).standings.get(bucket)
+            standing = Standing(0) if had is None else standing_of(had)
+            if row is None or standing.epoch >= epoch or _is_nothing(standing_of(row)):
+                continue
+            first = since if self.sight.follows(owner, node, bucket) else min(since, epoch - 1)
+            last = epoch if self.sight.follows(owner, node, bucket) else epoch - 1
+            wanted = _joined((*_spans_of(standing), (first, last)))
+            self._no_less(node, bucket, _spans_of(standing_of(row)), wanted, f"agreed to epoch {epoch} of {owner}, and")
+
+    def is_whole(self, node: str, epochs: Mapping[int, int]) -> None:
+        """Takes in that a holder is told that its copies are whole under these epochs."""
+        for bucket, epoch in self._watched(epochs):
+            had = self._had(node, bucket)
+            had.epoch, had.spans = max(had.epoch, epoch), _joined((*had.spans, (0, epoch)))
+
+    def drops(self, node: str, owner: str, epochs: Mapping[int, int], before: Mapping[int, StandingRow | None]) -> None:
+        """Judges the yes of one that is told to drop its copies, under these epochs: it has heard of them, or has
+        nothing, and its disk says so. ``before``: what that said when the word came.
+        """
+        for bucket, epoch in self._watched(epochs):
+            if self.sight.keeps(node, bucket):
+                continue
+            row, was = self.stores.store(node).standings.get(bucket), before.get(bucket)
+            had = self._had(node, bucket)
+            had.spans = ()
+            if row is None or row.epoch < 1 or not _is_nothing(standing_of(row)):
+                text = "nothing" if row is None else str(tuple(row))
+                self._tell(node, f"dropped bucket {bucket} at the word of {owner}, and its disk says of it {text}")
+            elif was is not None and row.epoch != epoch and not _is_nothing(standing_of(was)):
+                text = f"dropped what it had of bucket {bucket} at the word of {owner}"
+                self._tell(node, f"{text}, which serves it under epoch {epoch}, and knows of {was.epoch} only")
+
+    def stood(self, node: str, bucket: int, before: StandingRow | None, row: StandingRow) -> None:
+        """Judges what a disk says of a bucket from now on."""
+        if bucket in self.watched:
+            self._had(node, bucket, before)
+            if before is None or before.epoch < row.epoch:
+                self._untold.pop((node, bucket), None)
+                begins = self.sight.owns(node, bucket) and not self.sight.in_service(node, bucket)
+                if begins and self.sight.others(node):
+                    self._untold[node, bucket] = row.epoch
+            self._says(node, bucket, standing_of(row), "notes")
+            if _is_nothing(standing_of(row)):
+                self._may[node][bucket].spans = ()
+
+    def leaves(self, master: str) -> None:
+        """Judges the word of one that it goes: it has nothing of what is acknowledged from now on."""
+        others = self.sight.others(master)
+        for bucket, row in self.stores.store(master).standings.items():
+            if bucket not in self.watched or not (served := self._served.get(bucket)):
+                continue
+            epoch = max(served)
+            if served[epoch] in others and row.epoch == epoch and standing_of(row).has(epoch):
+                text = f"says that it has left, and its disk that it has all of epoch {epoch} of bucket {bucket}"
+                self._tell(master, f"{text}, under which {served[epoch]} goes on")
+                return
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _is_free(self, owner: str, bucket: int, begun: Begun, others: frozenset[str], view: int, before: int) -> None:
+        """Judges an epoch that begins: all have let go, and what they had is joined. ``before``: the one that its owner
+        began last, of which nobody can tell it from another one's under the same number (docs/proof.md).
+        """
+        epoch, since = begun
+        what = f"begins epoch {epoch} of bucket {bucket}"
+        heard: list[Standing] = []
+        for other in sorted(others):
+            at_s, standing = self._let_go[owner, other].get(bucket, (-1.0, None))
+            if standing is None:
+                self._tell(owner, f"{what}, which {other} has not let go of")
+                continue
+            # Who acts in another view by now is asked in vain: it says no.
+            if at_s < self._took_s.get((other, bucket), -1.0) and self.sight.view(other) == view:
+                self._tell(owner, f"{what}, which {other} has taken since it let go of it")
+            heard.append(standing)
+        if beyond := [standing.epoch for standing in heard if standing.epoch >= epoch]:
+            self._tell(owner, f"{what}, and was told of epoch {max(beyond)}")
+        known = max((standing.epoch for standing in heard), default=0)
+        served = (each for each in self._served[bucket] if each < epoch and each <= known and each != before)
+        last = max(served, default=0)
+        if since < last:
+            self._tell(owner, f"{what}, says that nothing was acknowledged behind {since}, and {last} was served")
+        row = self.stores.store(owner).standings.get(bucket)
+        if row is not None and not self.sight.damaged():
+            wanted = _joined([span for standing in heard for span in _spans_of(standing)])
+            self._no_less(owner, bucket, _spans_of(standing_of(row)), wanted, what)
+        self._has_its_copies(owner, bucket, what)
+
+    def _has_its_copies(self, owner: str, bucket: int, what: str) -> None:
+        """Judges whether what somebody held of a bucket that it begins to serve is among its own."""
+        store, since_s = self.stores.store(owner), self.sight.now_s - CAME_S
+        for key, stamp in store.held.items():
+            if self.stores.bucket_of[key] != bucket or store.records.get(key, -1) >= stamp:
+                continue
+            if store.came.get(key, 0.0) < since_s and not self.sight.deleted(key[2]) and not self.sight.damaged():
+                self._tell(owner, f"{what}, and has {self.sight.name(key)} as a copy still, not as its own")
+                return
+
+    def _follows(self, owner: str, other: str, bucket: int, epoch: int, since: int) -> None:
+        """Takes in that somebody hears of an epoch, and is sent what comes or not."""
+        last = epoch if self.sight.follows(owner, other, bucket) else epoch - 1
+        had = self._had(other, bucket)
+        had.epoch, had.spans = max(had.epoch, epoch), _joined((*had.spans, (min(since, last), last)))
+
+    def _says(self, node: str, bucket: int, standing: Standing, how: str) -> None:
+        """Judges what somebody says to have of a bucket: no more than it may."""
+        had = self._had(node, bucket)
+        # What it began itself and never served is empty.
+        allowed = _joined((*had.spans, (had.epoch, max(had.epoch, standing.epoch))))
+        spans = _spans_of(standing)
+        if not _covers(allowed, spans):
+            text = f"{how} that of bucket {bucket} it has {_told(spans)} up to {standing.epoch}"
+            self._tell(node, f"{text}, and has followed, or was brought, {_told(allowed)} only")
+        had.epoch, had.spans = max(had.epoch, standing.epoch), _joined((*had.spans, *spans))
+
+    def _no_less(self, node: str, bucket: int, spans: Spans, wanted: Spans, how: str) -> None:
+        if not _covers(spans, wanted) and not self.sight.damaged():
+            self._tell(node, f"{how} has of bucket {bucket} {_told(spans)} only, of {_told(wanted)}")
+
+    def _had(self, node: str, bucket: int, before: StandingRow | None = None) -> _Had:
+        mine = self._may[node]
+        if bucket not in mine:
+            row = before or self.stores.store(node).standings.get(bucket)
+            mine[bucket] = _Had() if row is None else _Had(row.epoch, _spans_of(standing_of(row)))
+        return mine[bucket]
+
+    def _watched(self, of: Mapping[int, T]) -> list[tuple[int, T]]:
+        return [(bucket, each) for bucket, each in of.items() if bucket in self.watched]
+
+    def _tell(self, node: str, what: str) -> None:
+        self.tell(f"at {self.sight.now_s:.3f} s {node} {what}")
+
+
+def _spans_of(standing: Standing) -> Spans:
+    """Returns the epochs of which all is there: behind the first of each pair, up to the second."""
+    if not standing.lack:
+        return ((0, standing.epoch),)
+    return _joined(((0, standing.base), *standing.pieces, (standing.lack, standing.epoch)))
+
+
+def _is_nothing(standing: Standing) -> bool:
+    return bool(standing.lack) and not any(before < last for before, last in _spans_of(standing))
+
+
+def _joined(spans: Iterable[Span]) -> Spans:
+    """Returns spans in order, those that meet as one."""
+    joined: list[Span] = []
+    for before, last in sorted(span for span in spans if span[0] < span[1]):
+        if joined and before <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], last)
+        else:
+            joined.append((before, last))
+    return tuple(joined)
+
+
+def _covers(spans: Spans, wanted: Spans) -> bool:
+    """Tells whether all epochs of some spans are among those of others, which are joined."""
+    return all(
+        before >= last or any(first <= before and last <= end for first, end in spans) for before, last in wanted
+    )
+
+
+def _told(spans: Spans) -> str:
+    return " and ".join(f"{before + 1} to {last}" for before, last in spans) or "nothing"

@@ -1,0 +1,98 @@
+"""Mistakes against what docs/copies.md, overlay.md and majority.md say, thought of when their laws were written."""
+
+from __future__ import annotations
+
+from ...making.mutant import Mutant, Slip
+
+MUTANTS = (
+    Mutant(
+        name="consent-back-goes-on",
+        kind=Slip.FENCE,
+        where="p2pcrawl.master.buckets.caution:Caution.agreed",
+        old="        elif not self.looking:\n",
+        new="        elif self.looking:\n",
+        harm="Who had no consent for a while goes on with what others may have taken over meanwhile.",
+        blind=True,
+    ),
+    Mutant(
+        name="promises-of-the-gone",
+        kind=Slip.CLEANUP,
+        where="p2pcrawl.master.majority.mandate:Mandate.part",
+        old="        self._consent.act(0, self._loop.time())\n",
+        new="",
+        harm="Who has left holds the voters to its view for as long as their promises last.",
+        blind=True,
+    ),
+    Mutant(
+        name="own-copies-count",
+        kind=Slip.SIDE,
+        where="p2pcrawl.master.copies.upkeep:Upkeep.whole",
+        old="if any(self._ownership.owner(bucket) is None for bucket in buckets):",
+        new="if not buckets:",
+        harm="Who takes a bucket for its own is counted as a holder of its copies.",
+        blind=True,
+    ),
+    Mutant(
+        name="confirmed-though-taken",
+        kind=Slip.EARLY,
+        where="p2pcrawl.master.buckets.farewell:Farewell.void_confirmed",
+        old="        self._safe.difference_update(buckets)\n",
+        new="        del buckets\n",
+        harm="Who leaves counts as safe what was taken from it since, though its new owner alone has it.",
+        blind=True,
+    ),
+    Mutant(
+        name="copies-not-told",
+        kind=Slip.MERGE,
+        where="p2pcrawl.master.buckets.takeover:Takeover._sizes_of",
+        old=" + await self._holdings.sizes(buckets)",
+        new="",
+        harm="Who lets go of a dead owner's bucket says that it has nothing of it, and its copies are not asked for.",
+        blind=True,
+    ),
+    Mutant(
+        name="accused-ahead",
+        kind=Slip.FENCE,
+        where="p2pcrawl.core.membership.hearsay:Hearsay.silent",
+        old="Suspect(id, member.incarnation, self._courier.me.id)",
+        new="Suspect(id, member.incarnation + 1, self._courier.me.id)",
+        harm="An accusation is ahead of what its member has said, and overrules the refutation that is under way.",
+        blind=True,
+    ),
+    Mutant(
+        name="newcomer-passes-all-on",
+        kind=Slip.CHECK,
+        where="p2pcrawl.core.membership.listening:Listener.receive_push_pull",
+        old="        news = self._claims.joined\n        if not news:\n",
+        new="        news = True\n        if not self._claims.joined:\n",
+        harm="Each newcomer tells everybody what all know: in a large cluster that is a storm.",
+        blind=True,
+    ),
+    Mutant(
+        name="alone-begins-epochs",
+        kind=Slip.EARLY,
+        where="p2pcrawl.master.cluster:Cluster._claim",
+        old="if not self.caution.looking:",
+        new="if view.members:",
+        harm="Who looks for the others begins epochs of all buckets meanwhile, of which nobody hears.",
+        blind=True,
+    ),
+    Mutant(
+        name="back-without-patience",
+        kind=Slip.EARLY,
+        where="p2pcrawl.master.buckets.caution:Caution.wait_for_missing",
+        old="        self._ownership.patient = True\n",
+        new="",
+        harm="After all were down, the first that is back serves what it lacks, though who has it is about to come.",
+        blind=True,
+    ),
+    Mutant(
+        name="since-of-the-last-try",
+        kind=Slip.MERGE,
+        where="p2pcrawl.core.buckets.ownership:Ownership.succeed",
+        old="self._since.setdefault(bucket, self.counters[bucket])",
+        new="self._since[bucket] = self.counters[bucket]",
+        harm="An epoch that was begun and never served is said to have something: who missed it lacks what never was.",
+        blind=True,
+    ),
+)

@@ -1,0 +1,224 @@
+"""The model of takeovers tells of epochs that begin without a word of somebody, and of standings that nothing made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from simulations.model.standings import Standing
+from simulations.model.stores import StandingRow, Stores
+from simulations.model.takeovers import Begun, Takeovers
+
+BUCKET = 32
+
+
+@dataclass
+class World:
+    """A world in which m0 owns the bucket, m1 follows, and m2 does not."""
+
+    now_s: float = 100.0
+    known: int = 3
+    lonely: bool = False
+    serving: set[str] = field(default_factory=set)
+    keeping: set[str] = field(default_factory=lambda: {"m0", "m1"})
+
+    def away_since(self, since_s: float) -> frozenset[str]:
+        return frozenset()
+
+    def others(self, master: str) -> frozenset[str]:
+        return frozenset({"m0", "m1", "m2"} - {master})
+
+    def view(self, master: str) -> int:
+        return 1
+
+    def follows(self, owner: str, other: str, bucket: int) -> bool:
+        return other == "m1"
+
+    def owns(self, master: str, bucket: int) -> bool:
+        return master == "m0"
+
+    def keeps(self, node: str, bucket: int) -> bool:
+        return node in self.keeping
+
+    def in_service(self, master: str, bucket: int) -> bool:
+        return master in self.serving
+
+    def damaged(self) -> bool:
+        return False
+
+    def unsynced(self, master: str) -> bool:
+        return False
+
+    def set_back(self, master: str) -> bool:
+        return False
+
+    def deleted(self, job: int) -> bool:
+        return False
+
+    def destroyed(self, key: tuple[int, int, int]) -> bool:
+        return False
+
+    def name(self, key: tuple[int, int, int]) -> str:
+        return "http://a.test/"
+
+
+@dataclass
+class Case:
+    """What three masters say of one bucket, and what was told of it."""
+
+    told: list[str] = field(default_factory=list)
+    world: World = field(default_factory=World)
+    stores: Stores = field(default_factory=Stores)
+
+    def __post_init__(self) -> None:
+        self.rules = Takeovers(self.stores, self.world, self.told.append)
+
+    def stands(self, node: str, epoch: int, lack: int = 0, base: int = 0, pieces: str = "") -> None:
+        """Lets a disk say what it has."""
+        rows = self.stores.store(node).standings
+        before, rows[BUCKET] = rows.get(BUCKET), StandingRow(epoch, lack, base, pieces)
+        self.rules.stood(node, BUCKET, before, rows[BUCKET])
+
+    def hears(self, other: str, standing: Standing) -> None:
+        self.rules.hears("m0", other, {BUCKET: standing})
+
+    def begins(self, epoch: int, since: int, *to: str) -> list[str]:
+        for other in to:
+            self.rules.begins("m0", other, {BUCKET: Begun(epoch, since)}, 1)
+        return self.told
+
+    def notes(self, other: str, epoch: int, since: int, before: StandingRow | None) -> list[str]:
+        self.rules.notes(other, "m0", {BUCKET: Begun(epoch, since)}, {BUCKET: before})
+        return self.told
+
+
+def claimed(standings: Mapping[str, Standing] | None = None) -> Case:
+    case = Case()
+    for other, standing in {"m1": Standing(5), "m2": Standing(5), **(standings or {})}.items():
+        case.hears(other, standing)
+    case.stands("m0", 6)
+    return case
+
+
+def test_an_epoch_begins_when_all_have_let_go_and_is_granted_from_when_all_have_heard() -> None:
+    case = claimed()
+
+    case.begins(6, 5, "m1")
+    case.rules.is_heard("m0", "m1", {BUCKET: Begun(6, 5)})
+    case.begins(6, 5, "m2")
+    case.rules.is_heard("m0", "m2", {BUCKET: Begun(6, 5)})
+    case.rules.grants("m0", [BUCKET])
+
+    assert case.told == []
+
+
+def test_who_has_not_let_go_is_told_of() -> None:
+    case = Case()
+    case.hears("m1", Standing(5))
+    case.stands("m0", 6)
+
+    assert case.begins(6, 5, "m1") == ["at 100.000 s m0 begins epoch 6 of bucket 32, which m2 has not let go of"]
+
+
+def test_nothing_is_granted_before_all_have_heard() -> None:
+    case = claimed()
+    case.begins(6, 5, "m1")
+    case.rules.is_heard("m0", "m1", {BUCKET: Begun(6, 5)})
+
+    case.rules.grants("m0", [BUCKET])
+
+    assert "of which m2 has not said to have heard" in case.told[0]
+
+
+def test_nothing_is_granted_under_an_epoch_of_which_nobody_is_told() -> None:
+    case = claimed()
+
+    case.rules.grants("m0", [BUCKET])
+
+    assert "under epoch 6, of which it has told nobody" in case.told[0]
+
+
+def test_nobody_grants_from_what_another_serves() -> None:
+    case = Case(world=World(serving={"m1"}))
+
+    case.rules.grants("m0", [BUCKET])
+
+    assert "which m1 serves at the same time" in case.told[0]
+
+
+def test_an_epoch_exceeds_all_that_were_heard_of_and_is_on_the_disk() -> None:
+    case = claimed({"m2": Standing(7)})
+
+    told = " ".join(case.begins(7, 5, "m1"))
+
+    assert "epoch 7 of bucket 32, which is not on its disk" in told
+    assert "and was told of epoch 7" in told
+
+
+def test_what_others_had_is_joined() -> None:
+    case = Case()
+    case.hears("m1", Standing(5, 5, 4))
+    case.hears("m2", Standing(5, 4, 0))
+    case.stands("m0", 6, 5, 4)
+
+    assert "has of bucket 32 1 to 4 and 6 to 6 only, of 1 to 5" in " ".join(case.begins(6, 5, "m1"))
+
+
+@pytest.mark.parametrize(
+    ("other", "after", "is_amiss"),
+    [
+        ("m1", StandingRow(6, 0, 0, ""), False),
+        ("m1", StandingRow(6, 6, 5, ""), True),
+        ("m2", StandingRow(6, 6, 5, ""), False),
+        ("m2", StandingRow(6, 0, 0, ""), True),
+        ("m2", StandingRow(6, 6, 4, ""), True),
+    ],
+)
+def test_who_follows_an_epoch_has_it_and_who_does_not_lacks_it(other: str, after: StandingRow, is_amiss: bool) -> None:
+    case = claimed()
+    case.stands(other, 5)
+    before = case.stores.store(other).standings[BUCKET]
+    case.begins(6, 5, "m1", other)
+    case.told.clear()
+
+    case.stands(other, *after)
+    case.notes(other, 6, 5, before)
+
+    assert bool(case.told) == is_amiss
+
+
+def test_who_dropped_its_copies_has_nothing() -> None:
+    case = Case()
+    case.stands("m2", 5)
+    before = case.stores.store("m2").standings[BUCKET]
+    case.stands("m2", 5, 5)
+
+    case.rules.drops("m2", "m0", {BUCKET: 5}, {BUCKET: before})
+    assert case.told == []
+
+    case.rules.drops("m2", "m0", {BUCKET: 6}, {BUCKET: before})
+    assert "which serves it under epoch 6, and knows of 5 only" in case.told[0]
+
+
+def test_a_newcomer_that_drops_nothing_has_heard_of_an_epoch() -> None:
+    case = Case()
+
+    case.rules.drops("m2", "m0", {BUCKET: 5}, {BUCKET: None})
+
+    assert "its disk says of it nothing" in case.told[0]
+
+
+def test_who_goes_has_nothing_of_what_comes() -> None:
+    case = claimed()
+    case.rules.grants("m0", [BUCKET])
+    case.told.clear()
+    case.stands("m2", 6, 6, 5)
+    case.rules.leaves("m2")
+    assert case.told == []
+
+    case.stands("m1", 6)
+    case.rules.leaves("m1")
+
+    assert "its disk that it has all of epoch 6 of bucket 32, under which m0 goes on" in case.told[-1]
