@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import tempfile
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
+from simulations.world.disks import place_for_disks
 from tests.own_environment import own_environment
 
 # No test trusts a public authority. Every process that imports aiohttp reads their list, which takes some 30 ms, and
@@ -20,6 +22,11 @@ os.environ["SSL_CERT_FILE"] = os.devnull
 # and each worker of the tests all test modules.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# Databases are synced some ten thousand times, for a loss of power that no test brings: in memory nobody waits.
+# Servers and browsers that tests start have their folders there, too.
+os.environ["TMPDIR"] = place_for_disks()
+tempfile.tempdir = None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -37,11 +44,24 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Refuses cases that are a set: each worker has another order of them, and the run would end before a test."""
+    for mark in metafunc.definition.iter_markers("parametrize"):
+        cases = mark.kwargs.get("argvalues", mark.args[1] if len(mark.args) > 1 else ())
+        if isinstance(cases, set | frozenset):
+            pytest.fail(f"{metafunc.definition.nodeid}: its cases are a set, which has another order in each process")
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Says aloud which real servers were not there, for without them a part of the promises goes untested."""
-    skipped = [each for each in terminalreporter.stats.get("skipped", []) if "tests/servers/" in each.nodeid]
+    """Says aloud which real servers, or ports, were not there: without them a part of the promises goes untested."""
+    skipped = [
+        each
+        for each in terminalreporter.stats.get("skipped", [])
+        if each.nodeid.startswith(("tests/servers/", "tests/acceptance/test_readme.py"))
+    ]
     for reason in sorted({str(each.longrepr[2]) for each in skipped if isinstance(each.longrepr, tuple)}):
-        terminalreporter.write_line(f"NOT TESTED against a real server: {reason}", yellow=True)
+        terminalreporter.write_line(f"NOT TESTED: {reason}", yellow=True)
 
 
 @pytest.fixture

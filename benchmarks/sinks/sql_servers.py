@@ -189,10 +189,15 @@ class SqlServer:
                 stdout=log,
                 stderr=log,
                 cwd=self._folder,
-                env={"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": str(self._folder), "LC_ALL": "C.UTF-8"},
+                env=self._surroundings(),
                 preexec_fn=self._starter.submit(ends_with_us).result(),
                 **account,
             ).result()
+
+    def _surroundings(self) -> dict[str, str]:
+        # A MariaDB that starts deletes temporary tables as what a dead one has left: not those of its neighbours.
+        own = str(self._folder)
+        return {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": own, "TMPDIR": own, "LC_ALL": "C.UTF-8"}
 
     def _run_to_its_end(self, command: Sequence[str]) -> None:
         if self._run(command).wait(START_S):

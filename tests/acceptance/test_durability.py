@@ -25,20 +25,20 @@ EVERY_FORMAT = (
 
 @pytest.mark.parametrize("slaves", [0, 1, 2])
 def test_every_page_is_fetched_once_and_told_once(tmp_path: Path, slaves: int) -> None:
-    assert coverage(tmp_path, 2_000, slaves=slaves, **SMALL).broken == []
+    assert coverage(tmp_path, 1_000, slaves=slaves, **SMALL).broken == []
 
 
 @pytest.mark.parametrize("slaves", [0, 2])
 def test_kill_of_the_tree_loses_nothing_and_refetches_only_what_was_leased(tmp_path: Path, slaves: int) -> None:
     claims = kill_tree(
-        tmp_path, 2_000, kills=6, seed=slaves, slaves=slaves, outputs=EVERY_FORMAT, settings=SLOWED, **SMALL
+        tmp_path, 1_000, kills=4, seed=slaves, slaves=slaves, outputs=EVERY_FORMAT, settings=SLOWED, **SMALL
     )
 
     assert claims.broken == []
 
 
 def test_kill_of_slaves_loses_nothing_and_refetches_only_what_they_held(tmp_path: Path) -> None:
-    assert kill_slaves(tmp_path, 2_000, kills=5, seed=1, latency_s=0.02, **SMALL).broken == []
+    assert kill_slaves(tmp_path, 1_000, kills=4, seed=1, latency_s=0.02, **SMALL).broken == []
 
 
 @pytest.mark.parametrize("which", [0, 1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import os
 import re
 import select
 import shlex
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from p2pcrawl.model.cluster.node import API_PORT, DEFAULT_PORT
+from p2pcrawl.model.cluster.node import DEFAULT_PORT
 from tests.cli.conftest import ENDS_S, Start, until
 from tests.cli.conftest import start as start
 from tests.cli.forks import ROOT, environment
@@ -23,6 +24,8 @@ from tests.sites.quotes import QuotesSite
 pytestmark = pytest.mark.slow
 
 README = (ROOT / "README.md").read_text()
+ALONE = "P2PCRAWL_TEST_ALONE"
+"""Set where nobody else is on the machine: then it is a failure if the ports are taken."""
 
 
 def typed() -> list[list[str]]:
@@ -43,9 +46,17 @@ def is_free(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) != 0
 
 
+def _lacking(what: str) -> None:
+    if os.environ.get(ALONE):
+        pytest.fail(what)
+    pytest.skip(what)
+
+
 async def test_cluster_on_one_machine_is_started_and_used_as_the_readme_says(start: Start, tmp_path: Path) -> None:
-    if not all(map(is_free, (DEFAULT_PORT, DEFAULT_PORT + 1, API_PORT))):
-        pytest.skip("the ports of the README are taken on this machine")
+    # Those that it names. For its API a peer takes another port than 7180 where that is taken, and the verbs find it.
+    taken = [port for port in (DEFAULT_PORT, DEFAULT_PORT + 1) if not is_free(port)]
+    if taken:
+        _lacking(f"the README's cluster is not tried: somebody else has its ports here, {taken}")
     site = QuotesSite()
     url = await site.start()
     (tmp_path / "quotes.py").write_text(spider(f"{url}/"))

@@ -69,7 +69,8 @@ async def crawl(
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The items and the certificate."""
     arguments = {"start_urls": site.url + start}
-    async with Crawler(spider, settings={"retry_backoff": 0.01, **settings}, arguments=arguments) as crawler:
+    settings = {"slaves": 0, "retry_backoff": 0.01, **settings}
+    async with Crawler(spider, settings=settings, arguments=arguments) as crawler:
         items = [item async for item in crawler.items()]
     return items, crawler.certificate()
 

@@ -71,12 +71,14 @@ def site() -> Iterator[dict[str, Any]]:
         yield ready
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def whole(site: dict[str, Any]) -> list[str]:
-    """The arguments that crawl the whole site."""
+    """The arguments that crawl the whole site in one process; tests of slaves say how many they want."""
     return [
         "crawl",
         site["start"],
+        "--slaves",
+        "0",
         "-a",
         f"allowed_domains={','.join(site['hosts'])}",
         *ALLOWED,

@@ -141,7 +141,7 @@ def test_traceback_is_shown_with_debug(run: Run, tmp_path: Path) -> None:
 def crawled(run: Run, tmp_path: Path, site: dict[str, Any]) -> Path:
     """The data folder of a finished crawl, all of it in one file."""
     folder = tmp_path / "run1"
-    result = run("crawl", site["start"], "--data", folder)
+    result = run("crawl", site["start"], "--slaves", 0, "--data", folder)
     assert result.returncode == 0, result.stderr
     for name in (f"{FILE}-wal", f"{FILE}-shm"):
         assert not (folder / name).exists() or (folder / name).stat().st_size == 0

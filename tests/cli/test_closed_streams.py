@@ -11,10 +11,11 @@ import pytest
 from tests.cli.conftest import ends_with_us, environment, lines_in
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_crawl_without_standard_streams_is_whole(tmp_path: Path, whole: list[str], closed: str) -> None:
     output = tmp_path / "out.jsonl"
-    crawl = [sys.executable, "-m", "p2pcrawl", *whole, "-o", str(output), "--data", "run1"]
+    crawl = [sys.executable, "-m", "p2pcrawl", *whole, "--slaves", "1", "-o", str(output), "--data", "run1"]
 
     done = subprocess.run(
         ["sh", "-c", f'exec "$@" {closed}', "sh", *crawl],

@@ -61,6 +61,7 @@ def test_help_of_each_verb_has_an_example(run: Run, verb: str) -> None:
     assert f"p2pcrawl {verb}" in result.stdout.partition("\n")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("placement", list(GroupPlacement))
 def test_whole_site_is_crawled_and_the_certificate_holds(
     run: Run, tmp_path: Path, site: Any, whole: list[str], placement: GroupPlacement
@@ -88,7 +89,7 @@ def test_failed_pages_do_not_fail_the_crawl(run: Run, whole: list[str]) -> None:
 
 @pytest.mark.parametrize("path", ["nothing-here", "private/nothing"])
 def test_crawl_without_a_single_page_exits_with_1(run: Run, site: Any, path: str) -> None:
-    result = run("crawl", site["start"] + path)
+    result = run("crawl", site["start"] + path, "--slaves", 0)
 
     assert result.returncode == 1
     assert "no page could be had" in result.stderr
@@ -116,8 +117,9 @@ def test_json_is_all_there_is_on_standard_output(run: Run, tmp_path: Path, site:
     assert json.loads(result.stdout)["items"] == 1
 
 
+@pytest.mark.slow
 def test_reader_that_leaves_ends_the_crawl_with_one_line(start: Start, whole: list[str]) -> None:
-    process = start(*whole, "-o", "-", "-s", "DOWNLOAD_DELAY=0.05")
+    process = start(*whole, "--slaves", 1, "-o", "-", "-s", "DOWNLOAD_DELAY=0.05")
     assert process.stdout is not None and process.stderr is not None
 
     process.stdout.readline()
@@ -205,7 +207,7 @@ def test_killed_crawl_goes_on_and_says_what_was_interrupted(
     start: Start, run: Run, tmp_path: Path, site: Any, whole: list[str]
 ) -> None:
     output = tmp_path / "out.jsonl"
-    process = start(*whole, "--data", "run1", "-o", output, "-s", "DOWNLOAD_DELAY=0.1")
+    process = start(*whole, "--slaves", 1, "--data", "run1", "-o", output, "-s", "DOWNLOAD_DELAY=0.1")
     until(lambda: lines_in(output) >= 5, "five items")
     process.kill()
     process.wait()
@@ -227,6 +229,8 @@ def test_start_url_on_this_machine_may_redirect_within_what_the_user_allows(run:
     result = run(
         "crawl",
         moved,
+        "--slaves",
+        "0",
         "-a",
         f"allowed_domains={','.join(site['hosts'])}",
         *ALLOWED,
@@ -242,7 +246,7 @@ def test_start_url_on_this_machine_may_redirect_within_what_the_user_allows(run:
 
 def test_articles_are_extracted_of_urls_without_a_spider(run: Run, site: dict[str, Any], tmp_path: Path) -> None:
     result = run(
-        "crawl", site["start"], "--extract", "article", "--slaves", "1", "-s", "DEPTH_LIMIT=1", "-O", "a.jsonl"
+        "crawl", site["start"], "--extract", "article", "--slaves", "0", "-s", "DEPTH_LIMIT=1", "-O", "a.jsonl"
     )
 
     items = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
@@ -265,6 +269,7 @@ def board_of(site: dict[str, Any], folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_board_is_crawled_without_code(run: Run, site: dict[str, Any], tmp_path: Path) -> None:
     board_of(site, tmp_path)
 
@@ -282,8 +287,10 @@ def test_board_is_checked_against_a_page(run: Run, site: dict[str, Any], tmp_pat
 
     result = run("board", "check", "library.toml", "--json")
 
-    (page,) = json.loads(result.stdout)["pages"]
+    told = json.loads(result.stdout)
+    (page,) = told["pages"]
     assert result.returncode == 0
+    assert told["outputs"] == [{"address": str(tmp_path / "library.jsonl"), "local": True}]
     assert (page["url"], page["type"], page["rule"]) == (site["start"], "navigation", "entries")
     assert page["by"] == "entry"
     guessed = [found["count"] for rule, found in page["links"].items() if ", guessed: " in rule]
@@ -293,7 +300,7 @@ def test_board_is_checked_against_a_page(run: Run, site: dict[str, Any], tmp_pat
 def test_type_of_a_page_and_its_rule_are_kept_and_counted(run: Run, site: dict[str, Any], tmp_path: Path) -> None:
     board_of(site, tmp_path)
 
-    crawl = run("crawl", "library.toml", "--slaves", "1", "--data", "run1", "--json")
+    crawl = run("crawl", "library.toml", "--slaves", "0", "--data", "run1", "--json")
     why = run("why", site["start"], "--data", "run1")
     told = json.loads(run("why", site["start"], "--data", "run1", "--json").stdout)
 
@@ -303,6 +310,16 @@ def test_type_of_a_page_and_its_rule_are_kept_and_counted(run: Run, site: dict[s
     assert certificate["page_types"]["article"] == certificate["items"]
     assert "taken for navigation as one of the entries" in why.stdout
     assert told["records"][0]["page_type"] == "navigation:entry entries"
+
+
+def test_output_that_cannot_be_is_a_mistake_in_a_board(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text('entries = ["https://example.com/"]\noutput = ["mysql://ada:s3cret@db/"]\n')
+
+    result = run("board", "check", "bad.toml")
+
+    assert result.returncode == 2
+    assert "mysql://" in result.stderr and "names no database" in result.stderr
+    assert "s3cret" not in result.stderr
 
 
 def test_mistake_in_a_board_is_a_usage_error_with_its_line(run: Run, tmp_path: Path) -> None:

@@ -48,12 +48,13 @@ class Sleeper(Spider):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("signal_number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_first_signal_drains_and_the_same_command_goes_on(
     start: Start, run: Run, tmp_path: Path, site: Any, whole: list[str], signal_number: int, code: int
 ) -> None:
     output = tmp_path / "out.jsonl"
-    process = start(*whole, "--data", "run1", "-o", output, "-s", "DOWNLOAD_DELAY=0.1")
+    process = start(*whole, "--slaves", 1, "--data", "run1", "-o", output, "-s", "DOWNLOAD_DELAY=0.1")
     until(lambda: lines_in(output) >= 5, "five items")
 
     process.send_signal(signal_number)
@@ -67,6 +68,7 @@ def test_first_signal_drains_and_the_same_command_goes_on(
     assert len(found) == len(set(found)) == site["pages"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slaves", [0, 1])
 def test_second_interrupt_stops_at_once_and_is_resumable(
     start: Start, run: Run, tmp_path: Path, site: Any, slaves: int
@@ -122,7 +124,7 @@ async def test_crawl_that_ends_in_time_is_not_stopped_later(monkeypatch: pytest.
 @pytest.mark.slow
 def test_terminal_shows_live_figures_and_then_the_summary(start: Start, whole: list[str]) -> None:
     ours, theirs = pty.openpty()
-    process = start(*whole, "-s", "DOWNLOAD_DELAY=0.02", stderr=theirs, stdout=subprocess.DEVNULL)
+    process = start(*whole, "--slaves", 1, "-s", "DOWNLOAD_DELAY=0.02", stderr=theirs, stdout=subprocess.DEVNULL)
     os.close(theirs)
 
     shown = b""

@@ -95,6 +95,7 @@ def test_process_of_a_slave_looks_for_nothing_there_at_all(trapped: Path) -> Non
     assert (result.returncode, seen(trapped)) == (0, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["mine.py", "mine:Mine"])
 def test_crawl_and_its_slaves_import_the_users_modules_and_no_others_from_there(
     run: Run, trapped: Path, site: Any, target: str
@@ -116,6 +117,7 @@ def test_crawl_and_its_slaves_import_the_users_modules_and_no_others_from_there(
     assert [json.loads(line) for line in result.stdout.splitlines()] == [{"found": "beside it", "status": 200}]
 
 
+@pytest.mark.slow
 def test_script_of_a_user_has_slaves_that_import_libraries_first(trapped: Path, site: Any, tmp_path: Path) -> None:
     """The script's own process is Python's matter; that of the slaves is ours."""
     (trapped / "brotli.py").write_text(

@@ -32,7 +32,9 @@ def test_each_page_and_robots_txt_is_kept_once(run: Run, whole: list[str], tmp_p
 
 
 def test_output_in_warc_is_a_place_for_raw_pages(run: Run, site: dict[str, Any], tmp_path: Path) -> None:
-    result = run("crawl", site["start"], "-s", "DEPTH_LIMIT=1", "-o", "news.warc.gz", "--warc-size", "500")
+    small = ("-o", "news.warc.gz", "--warc-size", "500")
+
+    result = run("crawl", site["start"], "-s", "DEPTH_LIMIT=1", *small, "--slaves", 0)
 
     assert result.returncode == 0, result.stderr
     assert len(list(tmp_path.glob("news-*.warc.gz"))) > 1
@@ -68,6 +70,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slaves", [0, 2])
 def test_disk_without_room_ends_the_crawl_which_goes_on_when_there_is_some(
     run: Run, whole: list[str], tmp_path: Path, small_disk: Path, slaves: int

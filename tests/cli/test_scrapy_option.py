@@ -65,6 +65,7 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_spider_of_a_project_runs_unchanged_in_processes_of_its_own(
     run: Run, site: dict[str, Any], project: Path
 ) -> None:

@@ -63,6 +63,7 @@ def written(folder: Path, text: str, name: str = "script.py") -> Path:
     return folder / name
 
 
+@pytest.mark.slow
 def test_process_runs_its_crawls_once_though_slaves_import_the_script(
     run: Run, site: dict[str, Any], tmp_path: Path
 ) -> None:

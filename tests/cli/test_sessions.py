@@ -183,7 +183,9 @@ async def test_what_a_slave_could_not_report_to_a_dead_master_reaches_the_next(
             await until(lambda: open_then <= site.read(tmp_path), "they have come, and the spider has read them")
             first.process.kill()
             killed_at = time.monotonic()
-            await until(lambda: any(s.remote and s.ready for s in list(slaves.sessions.values())), "the slave has come")
+            await until(
+                lambda: any(s.remote and s.greeted for s in list(slaves.sessions.values())), "the slave has come"
+            )
             rehomed_s = time.monotonic() - killed_at
             await until(lambda: bool(adopted), "what it kept is told")
 

@@ -17,6 +17,7 @@ from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.wire.messages.slave_messages import Outcome
 from tests.cli.conftest import ALLOWED, Run, Start, lines_in, until
+from tests.cli.forks import run_verb
 from tests.unit.master.fake_slaves import Site, Slaves, crawl, page_of
 
 
@@ -27,11 +28,12 @@ def truth(site: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-@pytest.fixture
-def data(run: Run, tmp_path: Path, whole: list[str]) -> Path:
-    """The data folder of a crawl of the whole site."""
-    assert run(*whole, "--data", tmp_path / "run1").returncode == 0
-    return tmp_path / "run1"
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory, whole: list[str]) -> Path:
+    """The data folder of a crawl of the whole site, which the verbs here only read."""
+    folder = tmp_path_factory.mktemp("whole")
+    assert run_verb([*whole, "--data", folder / "run1"], home=folder).returncode == 0
+    return folder / "run1"
 
 
 def record(run: Run, url: str, data: Path) -> dict[str, Any]:

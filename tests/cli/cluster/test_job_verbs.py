@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.cli.conftest import ALLOWED
-from tests.cli.peers import Cluster
+from tests.cli.conftest import ALLOWED, until
+from tests.cli.peers import Cluster, asked
 
 pytestmark = pytest.mark.slow
 
@@ -67,10 +67,23 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="module")
-def finished(alone: Cluster, site: dict[str, Any]) -> str:
-    """A job that is called small, and over: the start page alone."""
+def small(alone: Cluster, site: dict[str, Any]) -> str:
+    """A job that is called so: the start page alone."""
     alone.told("submit", site["start"], *ALLOWED, "-s", "DEPTH_LIMIT=1", "--name", "small", "--wait")
     return "small"
+
+
+@pytest.fixture
+def finished(alone: Cluster, small: str) -> str:
+    """The small job when it is over, also where a test before has let it go on."""
+
+    def over() -> bool:
+        return any(
+            (job["label"], job["state"]) == (small, "finished") for job in asked(alone.peers[0].api, "jobs")["jobs"]
+        )
+
+    until(over, "the small job is finished")
+    return small
 
 
 def pages(alone: Cluster, called: str) -> int:

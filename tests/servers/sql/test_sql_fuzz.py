@@ -56,6 +56,7 @@ async def check_all(database, table, options, batch):
     assert all("\n" not in reason and len(reason) < 400 for _, reason in refused)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", ["", "add_columns=true"])
 async def test_items_of_any_shape(database, options):
     loop = asyncio.get_running_loop()
@@ -69,6 +70,7 @@ async def test_items_of_any_shape(database, options):
     await asyncio.to_thread(fuzzed)
 
 
+@pytest.mark.slow
 async def test_items_for_columns_of_a_type(database):
     loop = asyncio.get_running_loop()
 
