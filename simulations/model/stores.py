@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+from urllib.parse import urlsplit
 
 Key = tuple[int, int, int]
 """Both halves of a URL's fingerprint, and the job."""
@@ -142,3 +143,11 @@ class Stores:
 def told(nodes: Iterable[str]) -> str:
     """Writes some names."""
     return ", ".join(sorted(nodes)) or "nobody"
+
+
+def host_in(url: str) -> str:
+    """Returns the host of a URL; "" of what is none, as slaves that lie tell it."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
 
 from .acknowledged import Sight, Tell
-from .stores import Key, Stores
+from .stores import Key, Stores, host_in
 
 WAIT_S: Final = 20.0
 """So long after its delay is over a host may be left alone."""
@@ -52,4 +51,4 @@ class Waiting:
                     self.tell(f"{text}, though {url} was queued, and nothing was in the way")
 
     def _host(self, key: Key) -> str:
-        return urlsplit(self.sight.name(key)).hostname or ""
+        return host_in(self.sight.name(key))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import struct
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -102,6 +102,28 @@ def read_steps(path: Path, job: int) -> dict[Print, int]:
                 if steps.get((hi, lo), -1) < step:
                     steps[hi, lo] = step
     return steps
+
+
+def furthest(disks: Iterable[Mapping[Print, int]]) -> dict[Print, int]:
+    """Returns the furthest step to which any of these disks knows each URL to have come."""
+    steps: dict[Print, int] = {}
+    for disk in disks:
+        for key, step in disk.items():
+            if steps.get(key, -1) < step:
+                steps[key] = step
+    return steps
+
+
+def through_at_each(sides: Sequence[Mapping[Print, int]], hit: Mapping[Print, int]) -> frozenset[Print]:
+    """Returns the URLs that each of these sides knows to be through, where neither another one nor the disks that were
+    hit know them to be further: to be queued once more, or through once more.
+    """
+    most = furthest((*sides, hit))
+    first = sides[0] if sides else {}
+    return frozenset(
+        key for key, step in first.items()
+        if phase_of(step) and all(side.get(key, -1) == most[key] for side in sides)
+    )  # fmt: skip
 
 
 def has_due(path: Path, job: int) -> bool:

@@ -21,7 +21,7 @@ from p2pcrawl.master.jobs.job import FINISHED, RUNNING
 from ..kernel.life import outside
 from ..kernel.node import DISK_S
 from ..kernel.paths import Law
-from ..observe.folders import Print, ended_in
+from ..observe.folders import Print, furthest, phase_of, read_steps, through_at_each
 from ..observe.incidents import LEAVE, PAUSE, SET_BACK, Deed, Incident
 from ..world.caches import DRAWN
 from ..world.damages import FILES
@@ -400,16 +400,14 @@ class Stage:
         sides = [list(group) for group in groups]
         self._did("split", (), tuple(tuple(m.name for m in side) for side in sides))
         # What only the disk of one knows that is down or stands still, its side does not know.
-        known = [self._ended_at([m for m in side if m in self.up] or side) for side in sides]
-        through = frozenset.intersection(*known) if known else frozenset()
+        through = through_at_each([self._steps_at([m for m in side if m in self.up] or side) for side in sides], {})
         self._begin("partition", [m for side in sides for m in side], through, everywhere=True)
         self.world.network.partition(*([m.node for m in self._with_slaves(side)] for side in sides))
 
     def silence(self, sources: Iterable[Machine], targets: Iterable[Machine]) -> None:
         """Lets nothing through from these sources to these targets; the other way it does."""
         ends = [list(sources), list(targets)]
-        known = [self._ended_at([m]) for m in self.up]
-        through = frozenset.intersection(*known) if known else frozenset()
+        through = through_at_each([self._steps_at([m]) for m in self.up], {})
         self._begin("partition", [m for end in ends for m in end], through, everywhere=True)
         for source in ends[0]:
             for target in ends[1]:
@@ -417,8 +415,8 @@ class Stage:
 
     def ring(self, machines: Sequence[Machine]) -> None:
         """Leaves each of these in touch with its two neighbours only, in this order."""
-        known = [self._ended_at([m]) for m in machines]
-        self._begin("partition", machines, frozenset.intersection(*known), everywhere=True)
+        through = through_at_each([self._steps_at([m]) for m in machines], {})
+        self._begin("partition", machines, through, everywhere=True)
         for one, other in combinations(range(len(machines)), 2):
             if other - one not in (1, len(machines) - 1):
                 self.world.network.cut(machines[one].node, machines[other].node, both_ways=True)
@@ -593,23 +591,23 @@ class Stage:
         up or is out of its reach at that moment may know more, and cannot tell.
         """
         machines = list(hit)
-        known = {m: self._ended_at([m]) for m in self.up if m not in machines and not m.failing}
-        of_each = [
-            frozenset[Print]().union(*(prints for m, prints in known.items() if self._in_touch(machine, m)))
-            for machine in machines
-        ]
-        return frozenset[Print]().union(*of_each[:1]).intersection(*of_each)
+        known = {m: self._steps_at([m]) for m in self.up if m not in machines and not m.failing}
+        of_each = [furthest(steps for m, steps in known.items() if self._in_touch(machine, m)) for machine in machines]
+        return through_at_each(of_each, self._steps_at(machines))
 
     def _in_touch(self, one: PeerMachine, other: PeerMachine) -> bool:
         path = self.world.network.path
         return not (path(one.node, other.node).cut or path(other.node, one.node).cut)
 
     def _ended_at(self, machines: Iterable[PeerMachine]) -> frozenset[Print]:
-        """Returns the URLs that have ended by these machines' disks. A slave has none: nothing has ended by it."""
+        """Returns the URLs that have ended by these machines' disks."""
+        return frozenset(key for key, step in self._steps_at(machines).items() if phase_of(step))
+
+    def _steps_at(self, machines: Iterable[PeerMachine]) -> dict[Print, int]:
+        """Returns how far URLs are by these machines' disks. A slave has none."""
         if not self.job:
-            return frozenset()
-        masters = [m for m in machines if isinstance(m, Machine)]
-        return frozenset(key for m in masters for key in ended_in(m.folder, self.job))
+            return {}
+        return furthest(read_steps(m.folder, self.job) for m in machines if isinstance(m, Machine))
 
     def _with_slaves(self, machines: list[Machine]) -> list[PeerMachine]:
         return [*machines, *(slave for m in machines for slave in self.slaves_of(m))]

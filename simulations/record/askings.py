@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from ..kernel.moments import COMES, LEAVES, Moment, Moments
 from ..model.loans import Loans
 from ..model.permissions import Permissions
+from ..model.stores import host_in
 from .requests import Requests, opened
 
 
@@ -42,7 +41,7 @@ class Askings:
         self._loans.repaid(moment.node, moment.peer, moment.what.host, moment.what.number)
 
     def _grant(self, moment: Moment) -> None:
-        hosts = dict.fromkeys(urlsplit(task.link.url).hostname or "" for task in opened(moment.what).tasks)
+        hosts = dict.fromkeys(host_in(task.link.url) for task in opened(moment.what).tasks)
         self._loans.granted(moment.node, moment.peer, hosts, moment.at)
 
     def _hello(self, moment: Moment) -> None:

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
-from urllib.parse import urlsplit
 
 from p2pcrawl.core.buckets.bitmaps import buckets_of
 from p2pcrawl.model.crawl.fingerprint import halves, pack_halves
@@ -42,6 +41,7 @@ from .disk_taps import DiskTaps
 from .mandates import Electorates
 from .polls import Polls
 from .requests import Requests, opened
+from .slave_reports import SlaveReports
 from .takings import Takings
 
 FOUND_MAX: Final = 5
@@ -89,13 +89,9 @@ class History:
         """How many acknowledgements there were."""
         self._sight = sight
         self._requests = Requests()
-        self._pauses: dict[tuple[str, str], list[tuple[int, str, float, int]]] = defaultdict(list)
-        """The hosts that reports ask to be left alone, for how long, and the job."""
+        self._slave_reports = SlaveReports(self.stores, sight.name)
         self._views = Requests()
         """The views in which something was asked for, and those in which whoever was asked acted then."""
-        self._in_parts: set[tuple[str, int, int]] = set()
-        """The leases of pages of which parts with links came first: their ends wait for these."""
-        self._reports: dict[tuple[str, str], list[tuple[int, tuple[int, int]]]] = defaultdict(list)
         self._rules = Acknowledged(self.stores, sight, replicas, self.links, self.parents, self._teller("acknowledged"))
         self._buckets = Handovers(self.stores, sight, replicas, self._teller("handovers"))
         self.takeovers = Takeovers(self.stores, sight, self._teller("handovers"))
@@ -127,6 +123,7 @@ class History:
         for answer, kind in {
             self._copied: "Copied",
             self._settled: "Settled",
+            self._welcomes: "Welcome",
             self._granted: "Grant",
             self._durable: "ReportsDurable",
             self._released: "Released",
@@ -208,18 +205,7 @@ class History:
         self._requests.came(moment.node, moment.peer, message.id, moment.at, (moment.kind, taken))
 
     def _reported(self, moment: Moment) -> None:
-        message, store = moment.what, self.stores.store(moment.node)
-        for page in message.pages:
-            if page.outcome is not None and page.outcome.host_pause_s and store.leases.get(page.record) == page.lease:
-                key = store.numbers[page.record]
-                host = urlsplit(self._sight.name(key)).hostname or ""
-                pause = message.sequence, host, page.outcome.host_pause_s, key[2]
-                self._pauses[moment.node, moment.peer].append(pause)
-            lease, is_over = (page.record, page.lease), page.outcome is not None and page.outcome.phase
-            if page.links:
-                self._in_parts.add((moment.node, *lease))
-            elif is_over and (moment.node, *lease) not in self._in_parts and store.leases.get(lease[0]) == lease[1]:
-                self._reports[moment.node, moment.peer].append((message.sequence, lease))
+        self._slave_reports.came(moment.node, moment.peer, moment.what)
 
     # -- what leaves ---------------------------------------------------------------------------
 
@@ -249,20 +235,17 @@ class History:
         self._rules.synced(moment.node, moment.peer, moment.kind)
         self._rules.granted(moment.node, moment.peer, [(task.record, task.lease) for task in tasks])
 
+    def _welcomes(self, moment: Moment) -> None:
+        self._slave_reports.began(moment.node, moment.peer)
+
     def _durable(self, moment: Moment) -> None:
-        sequence = opened(moment.what).sequence
-        waiting = self._reports[moment.node, moment.peer]
-        due = [lease for number, lease in waiting if number <= sequence]
-        self._reports[moment.node, moment.peer] = [each for each in waiting if each[0] > sequence]
         self.judged += 1
         self._rules.synced(moment.node, moment.peer, moment.kind)
-        pauses = self._pauses.pop((moment.node, moment.peer), [])
-        for number, host, asked_s, job in pauses:
-            if number > sequence:
-                self._pauses[moment.node, moment.peer].append((number, host, asked_s, job))
-            elif host in self.hosts and self._endings.runs(moment.node, job):
-                self._rules.paused(moment.node, moment.peer, host, self.hosts[host], asked_s)
-        self._rules.reported(moment.node, moment.peer, due)
+        due = self._slave_reports.durable(moment.node, moment.peer, opened(moment.what).sequence)
+        for pause in due.pauses:
+            if pause.host in self.hosts and self._endings.runs(moment.node, pause.job):
+                self._rules.paused(moment.node, moment.peer, pause.host, self.hosts[pause.host], pause.asked_s)
+        self._rules.reported(moment.node, moment.peer, due.ended)
 
     # -- buckets that change hands ---------------------------------------------------------------
 

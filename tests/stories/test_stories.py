@@ -16,8 +16,9 @@ from p2pcrawl.slave.pages import harvest as harvest_module
 from simulations import Options, Plan, Simulation, Stage
 from simulations.kernel.moments import LEAVES
 from simulations.play.aims import Aim, strike
-from simulations.play.spiders import Insister, Latecomer, Thinker
+from simulations.play.spiders import Beginner, Insister, Latecomer, Thinker
 from simulations.scenarios.deaths import newcomers
+from simulations.scenarios.deaths.inject import injected
 from simulations.verbs.run import drawn
 from simulations.world.machines import Machine
 from simulations.world.web import Visit, WebPlan
@@ -131,6 +132,20 @@ async def two_come_empty(stage: Stage) -> list[Machine]:
         stage.start(machine)
     await newcomers.taken_over(stage, hit)
     return hit
+
+
+async def who_takes_start_urls_that_it_owns_loses_its_disk(stage: Stage) -> None:
+    _, *private = stage.web.starts
+    # Pages led to them, and they were dropped; the owner of each is asked to take it in as an entry.
+    await stage.until(lambda: stage.ended)
+    for url in private:
+        (owner,) = stage.owners_of(url)
+        await injected(stage, owner, url)
+        stage.wipe([owner])
+        await asyncio.sleep(2.0)
+        stage.start(owner)
+        await stage.sync()
+    await stage.agree()
 
 
 async def one_of_two_newcomers_loses_its_disk(stage: Stage) -> None:
@@ -348,6 +363,16 @@ STORIES = {
     "start-pages-in-a-churn": Story(
         "What start URLs had opened did not come to who took over: their pages were dropped.",
         Options(scenario="churn", seed=3, masters=4, pages=240, hosts=30, private=0.7, key="url", rate=6.0),
+    ),
+    "opened-at-one-alone": Story(
+        "A URL that a page had led to, and was dropped, was put into the job at its owner: nothing of it was new, so "
+        "no copy was made, and that its host was open by then went with the owner's disk.",
+        Plan(
+            Options(masters=3, pages=20, hosts=6, limit_s=600.0),
+            faults=who_takes_start_urls_that_it_owns_loses_its_disk,
+            web=WebPlan(pages=20, hosts=6, private=0.9),
+            spider=Beginner,
+        ),
     ),
     "crawl-delay": Story(
         "A bucket was handed over, and with the last page of a host its robots.txt's delay had been forgotten.",

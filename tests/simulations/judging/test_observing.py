@@ -12,7 +12,7 @@ from p2pcrawl.frontier.database.schema import open_database
 from p2pcrawl.model.crawl.fingerprint import fingerprint, halves
 from p2pcrawl.wire.messages.peer_messages import CopyRow
 from simulations.observe.alarms import listening
-from simulations.observe.folders import DONE, QUEUED, print_of, read_rows, read_steps
+from simulations.observe.folders import DONE, DROPPED, QUEUED, print_of, read_rows, read_steps, through_at_each
 from simulations.observe.inventory import Held, Stock
 from simulations.observe.ledgers import Ledger, Ledgers
 from simulations.observe.sightings import Presence, Sighting, Sightings
@@ -20,6 +20,8 @@ from simulations.play.options import Options
 from simulations.whole.simulation import Simulation
 
 JOB = 7
+AGAIN = 4
+"""What a second visit is further than the first."""
 ONE, OTHER = "http://one.test/", "http://other.test/"
 RECORD = (
     "INSERT INTO record (job, hi, lo, phase, url, host, kind, priority, depth, seed, callback, parent, found, attempts,"
@@ -49,6 +51,27 @@ def test_a_folder_knows_the_furthest_of_a_record_and_a_copy(tmp_path: Path) -> N
     copy(tmp_path / "m0", ONE, DONE)
 
     assert read_steps(tmp_path / "m0", JOB) == {print_of(ONE): DONE}
+
+
+@pytest.mark.parametrize(
+    ("others", "hit", "is_known"),
+    [
+        ([{}], DONE, False),
+        ([{ONE: DROPPED}], AGAIN + QUEUED, False),
+        ([{ONE: DROPPED}], AGAIN + DONE, False),
+        ([{ONE: AGAIN + DONE}], AGAIN + QUEUED, True),
+        ([{ONE: DONE}, {ONE: DONE}], QUEUED, True),
+        ([{ONE: DONE}, {ONE: QUEUED}], DONE, False),
+        ([{ONE: DONE}, {ONE: AGAIN + DONE}], QUEUED, False),
+    ],
+)
+def test_others_know_that_a_url_is_through_if_nobody_knows_it_to_be_further(
+    others: list[dict[str, int]], hit: int, is_known: bool
+) -> None:
+    """What was dropped and is queued once more, or through once more, the others take for dropped."""
+    sides = [{print_of(url): step for url, step in side.items()} for side in others]
+
+    assert (print_of(ONE) in through_at_each(sides, {print_of(ONE): hit})) == is_known
 
 
 def test_rows_of_one_job_are_counted_in_every_table(tmp_path: Path) -> None:
