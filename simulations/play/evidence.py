@@ -202,6 +202,8 @@ class Evidence:
     """Of the job that this is about; nothing: that of the run."""
     crawl: Crawl | None = None
     """Of that job; None: all that the start URLs lead to."""
+    lapses: list[Incident] = field(default_factory=list)
+    """When masters had no longer the consent of most, as the questions and answers have it that were overheard."""
 
     @property
     def ended(self) -> bool:

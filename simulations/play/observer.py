@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -89,11 +89,13 @@ class Observer:
             await asyncio.sleep(LOOK_S)
             self.look()
 
-    async def watch_parts(self, judge: Callable[[Mapping[str, frozenset[int]]], None]) -> None:
-        """Looks, more often, at who grants in which part of the network; ``judge`` is told who serves what."""
+    async def watch_parts(self, judge: Callable[[Mapping[str, frozenset[int]]], Iterable[str]]) -> None:
+        """Looks, more often, at who grants in which part of the network; ``judge`` is told who serves what, and tells
+        whose consent has ended.
+        """
         while True:
             await asyncio.sleep(PARTS_S)
-            judge({machine.name: machine.served()[1] for machine in self._stage.up})
+            self._stage.lapse(judge({machine.name: machine.served()[1] for machine in self._stage.up}))
             self.parts.look(self._stage.world.now, self._stage.machines, self._stage.up)
 
     def look(self) -> None:
@@ -109,7 +111,7 @@ class Observer:
                 if not incident.open:
                     incident.agreed_s = min(incident.agreed_s, now_s)
         if agreed:
-            for incident in stage.incidents:
+            for incident in (*stage.incidents, *stage.lapses):
                 if not incident.open:
                     incident.settled_s = min(incident.settled_s, now_s)
             self._look_at_the_table()

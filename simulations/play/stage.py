@@ -66,6 +66,8 @@ class Stage:
         self.gone: set[Machine] = set()
         """Those that never come back."""
         self.incidents: list[Incident] = []
+        self.lapses: list[Incident] = []
+        """When masters had no longer the consent of most: what they had in hand is given up."""
         self.deeds: list[Deed] = []
         """All that was done to the machines, in order."""
         self.job = 0
@@ -427,6 +429,13 @@ class Stage:
             names = frozenset({machine.name})
             now = self.world.now
             self.incidents.append(Incident(what, names, now, now, self._through([machine])))
+
+    def lapse(self, names: Iterable[str]) -> None:
+        """Records that consent has ended for these, which costs them what they have in hand."""
+        now = self.world.now
+        for machine in [m for m in self.up if m.name in names]:
+            through = self._through([machine])
+            self.lapses.append(Incident("lapse of consent", frozenset({machine.name}), now, now, through))
 
     def join(self) -> None:
         """Lets everything through again."""

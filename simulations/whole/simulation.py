@@ -360,7 +360,7 @@ class Simulation:
             asked=stage.asked, rounds=Returner.rounds if self.plan.spider is Returner else 1, period_s=PERIOD_S,
             unmarked=unmarked, kept=stage.kept, boards=stage.boards, rereadings=stage.rereadings, results=self._items,
             held={m.name: read_contents(m.folder, stage.job) for m in there},
-            one_each=self.plan.spider in ONE_EACH, certified=self._history.certified,
+            one_each=self.plan.spider in ONE_EACH, certified=self._history.certified, lapses=stage.lapses,
         )  # fmt: skip
 
     def _found(self, stage: Stage, url: str, sink: Place) -> SinkFound:

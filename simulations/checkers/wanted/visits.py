@@ -17,7 +17,7 @@ SLACK_S = 2.0
 def check(evidence: Evidence) -> Iterator[str]:
     if evidence.rounds == 1 or not evidence.ended:
         return
-    lost = excused(evidence.incidents, evidence.pages, again=True)
+    lost = excused((*evidence.incidents, *evidence.lapses), evidence.pages, again=True)
     by_url: dict[str, list[Visit]] = {}
     for visit in evidence.pages:
         if visit.answered:

@@ -19,7 +19,7 @@ def check(evidence: Evidence) -> Iterator[str]:
     retried = Counter(visit.url for visit in visits if not visit.answered)
     # What failed is fetched anew when somebody asks for that, though it was answered.
     anew = len(evidence.asked_anew())
-    lost = excused(evidence.incidents, visits, again=evidence.rounds > 1)
+    lost = excused((*evidence.incidents, *evidence.lapses), visits, again=evidence.rounds > 1)
     for url, times in sorted(asked.items()):
         page = evidence.web.pages.get(url)
         fails = page is not None and _fails(page)

@@ -186,9 +186,9 @@ class Consents:
 
     # -- who serves ----------------------------------------------------------------------------
 
-    def look(self, served: Mapping[str, Collection[int]]) -> None:
-        """Judges what masters serve at this moment."""
-        now_s = self.sight.now_s
+    def look(self, served: Mapping[str, Collection[int]]) -> list[str]:
+        """Judges what masters serve at this moment; returns those whose consent has ended since the last look."""
+        now_s, lapsed = self.sight.now_s, []
         for master, buckets in served.items():
             asker = self._askers[master]
             until_s = self._confirms(master, asker)
@@ -201,6 +201,8 @@ class Consents:
                 self._tell(master, f"{text}, and most have not agreed to a view in which they are its own")
             if -inf < over_s < now_s and over_s not in self._lapses[master][-1:]:
                 self._lapses[master].append(over_s)
+                lapsed.append(master)
+        return lapsed
 
     def broken_by(self, asked: Asked) -> str | None:
         """Returns what is wrong with a request: it went on when its master had no consent for long."""

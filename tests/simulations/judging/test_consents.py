@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from simulations.model.members.consents import Answer, Consents, Question
+from simulations.model.members.consents import GRANTED_S, LOOKED_S, Answer, Consents, Question
 
 NOW = 100.0
 IDS = {"m0": "a", "m1": "b", "m2": "c"}
@@ -175,3 +175,15 @@ def test_what_is_open_when_consent_ends_is_given_up() -> None:
     assert "had the consent of most till 104.082 s" in (open_until(106.0) or "")
     case.world.still = True
     assert open_until(106.0) is None
+
+
+def test_it_is_told_once_when_the_consent_of_a_master_has_ended() -> None:
+    """What it has in hand is given up then, and fetched once more."""
+    case = Case()
+    case.agrees("m1", "m0", case.asks("m0"))
+
+    before = case.rules.look({"m0": {5}})
+    case.world.now_s += GRANTED_S + LOOKED_S
+    then = case.rules.look({"m0": ()})
+
+    assert (before, then, case.rules.look({"m0": ()})) == ([], ["m0"], [])
