@@ -64,8 +64,8 @@ class World:
             # Collecting at odd moments would run finalizers at odd moments; the loop does it at even ones.
             gc.disable()
             self._stack.callback(gc.enable)
-        # What was there before is no business of a run's collections, which would go through all of it again. But the run
-        # before this one is, if any: what is left of it would be kept for ever.
+        # What was there before is no business of a run's collections, which would go through all of it again. But the
+        # run before this one is, if any: what is left of it would be kept for ever.
         gc.collect()
         gc.freeze()
         self._stack.callback(gc.unfreeze)
