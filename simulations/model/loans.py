@@ -1,13 +1,15 @@
 """The rules of lending a host: it is lent to one at a time, and not asked by its owner meanwhile (docs/overlay.md).
 
-A host on which nobody keeps a distance is shared out, and none of this is said of it.
+A host on which nobody keeps a distance is shared out, and none of this is said of it. Where one job keeps a distance
+and another one none, a host is lent to one at a time for the sake of the first; the owner asks for pages of the second
+all the same, as one master alone does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from .acknowledged import Tell
 
@@ -24,11 +26,19 @@ class _Loan(NamedTuple):
     until_s: float
 
 
+class Distances(Protocol):
+    """The harness's own knowledge of who wants hosts to be asked by one at a time."""
+
+    def spaces(self, job: int, host: str) -> bool:
+        """Tells whether a job keeps a distance at a host: by its settings, or for the host or a person wants it so."""
+
+
 @dataclass(slots=True)
 class Loans:
     """Judges what owners do with hosts that they have lent."""
 
     tell: Tell
+    sight: Distances
     _open: dict[tuple[str, str], list[_Loan]] = field(default_factory=dict)
     """By the lender and the host."""
 
@@ -50,9 +60,9 @@ class Loans:
         if loans := self._open.get((lender, host)):
             self._open[lender, host] = [each for each in loans if each[:2] != (borrower, number)]
 
-    def granted(self, lender: str, slave: str, hosts: Iterable[str], now_s: float) -> None:
-        """Judges pages that are given to a slave of the lender itself."""
-        for host in hosts:
+    def granted(self, lender: str, slave: str, pages: Collection[tuple[int, str]], now_s: float) -> None:
+        """Judges pages, each by its job and host, that are given to a slave of the lender itself."""
+        for host in dict.fromkeys(host for job, host in pages if self.sight.spaces(job, host)):
             for loan in self._in_force(lender, host, now_s)[:1]:
                 text = f"has {slave} ask {host}, which is lent to {loan.borrower} since {loan.from_s:.3f} s"
                 self.tell(f"at {now_s:.3f} s {lender} {text}")

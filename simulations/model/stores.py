@@ -50,7 +50,7 @@ class Store:
     leases: dict[int, int] = field(default_factory=dict)
     """The lease of each that is in a slave's hands, by its number there."""
     worked: dict[int, float] = field(default_factory=dict)
-    """Since when pages of each job were in slaves' hands."""
+    """Since when pages of each job have ended in slaves' hands, one way or another."""
     held: dict[Key, int] = field(default_factory=dict)
     """Those that it holds for others."""
     spool: dict[int, Key] = field(default_factory=dict)

@@ -69,7 +69,6 @@ class Begun(NamedTuple):
 class _Beginning:
     """The telling of an epoch."""
 
-    epoch: int
     members: frozenset[str]
     """Who has to hear of it;"""
     goes_on: bool
@@ -84,7 +83,23 @@ class _Had:
     epoch: int = 0
     """The last epoch that it has heard of,"""
     spans: Spans = ()
-    """and those of which it may have all."""
+    """those of which it may have all,"""
+    coming: list[tuple[int, Span]] = field(default_factory=list)
+    """and those that come with epochs of which it is told, and which its disk does not know yet."""
+
+    @property
+    def all(self) -> Spans:
+        return _joined((*self.spans, *(span for _, span in self.coming)))
+
+    def has(self, epoch: int, spans: Spans) -> None:
+        """Takes in what its disk says, or itself, up to an epoch."""
+        come = [span for of, span in self.coming if of <= epoch]
+        self.epoch, self.spans = max(self.epoch, epoch), _joined((*self.spans, *come, *spans))
+        self.coming = [(of, span) for of, span in self.coming if of > epoch]
+
+    def has_nothing(self, epoch: int) -> None:
+        """Takes in that it has nothing up to an epoch."""
+        self.spans, self.coming = (), [(of, span) for of, span in self.coming if of > epoch]
 
 
 @dataclass(slots=True)
@@ -100,7 +115,8 @@ class Takeovers:
     """What a claimer has heard of somebody who has let go, by bucket."""
     _took_s: dict[tuple[str, int], float] = field(default_factory=dict)
     """When somebody last told others that it takes a bucket."""
-    _begun: dict[tuple[str, int], _Beginning] = field(default_factory=dict)
+    _begun: dict[tuple[str, int], dict[int, _Beginning]] = field(default_factory=lambda: defaultdict(dict))
+    """What somebody tells of a bucket, by epoch: some may hear of the last one while others hear of the one before."""
     _untold: dict[tuple[str, int], int] = field(default_factory=dict)
     """The epochs that somebody has written down, with others there, and told nobody of yet."""
     _served: dict[int, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
@@ -130,12 +146,12 @@ class Takeovers:
         """Judges the word of an owner under which epochs it goes on, as one other is told of it, in a view."""
         others = self.sight.others(owner)
         for bucket, (epoch, since) in self._watched(epochs):
-            known, row = self._begun.get((owner, bucket)), self.stores.store(owner).standings.get(bucket)
+            begun, row = self._begun[owner, bucket], self.stores.store(owner).standings.get(bucket)
             if row is None or row.epoch < epoch:
                 self._tell(owner, f"tells {other} of epoch {epoch} of bucket {bucket}, which is not on its disk")
-            if known is None or known.epoch != epoch:
-                goes_on, before = self.sight.in_service(owner, bucket), 0 if known is None else known.epoch
-                known = self._begun[owner, bucket] = _Beginning(epoch, others, goes_on)
+            if epoch not in begun:
+                goes_on, before = self.sight.in_service(owner, bucket), max(begun, default=0)
+                begun[epoch] = _Beginning(others, goes_on)
                 if not goes_on:
                     self._is_free(owner, bucket, Begun(epoch, since), others, view, before)
             self._untold.pop((owner, bucket), None)
@@ -145,8 +161,7 @@ class Takeovers:
     def is_heard(self, owner: str, other: str, epochs: Mapping[int, Begun]) -> None:
         """Takes in that an owner hears from another one that it has noted these epochs."""
         for bucket, (epoch, _) in self._watched(epochs):
-            known = self._begun.get((owner, bucket))
-            if known is not None and known.epoch == epoch:
+            if (known := self._begun[owner, bucket].get(epoch)) is not None:
                 known.heard.add(other)
 
     def lets_go(self, master: str, claimer: str, standings: Mapping[int, Standing]) -> None:
@@ -162,10 +177,10 @@ class Takeovers:
         """Judges pages of buckets that a slave is given: all have heard of the epoch, and nobody else serves them."""
         others = self.sight.others(master)
         for bucket in self.watched.intersection(buckets):
-            known, row = self._begun.get((master, bucket)), self.stores.store(master).standings.get(bucket)
-            is_begun = known is not None and row is not None and known.epoch == row.epoch and not known.goes_on
-            if known is not None and is_begun and (unheard := known.members - known.heard):
-                text = f"grants from bucket {bucket} under epoch {known.epoch}"
+            row = self.stores.store(master).standings.get(bucket)
+            known = None if row is None else self._begun[master, bucket].get(row.epoch)
+            if row is not None and known is not None and not known.goes_on and (unheard := known.members - known.heard):
+                text = f"grants from bucket {bucket} under epoch {row.epoch}"
                 self._tell(master, f"{text}, of which {told(unheard)} has not said to have heard")
             if row is not None and self._untold.get((master, bucket)) == row.epoch:
                 self._tell(master, f"grants from bucket {bucket} under epoch {row.epoch}, of which it has told nobody")
@@ -206,8 +221,7 @@ class Takeovers:
             if self.sight.keeps(node, bucket):
                 continue
             row, was = self.stores.store(node).standings.get(bucket), before.get(bucket)
-            had = self._had(node, bucket)
-            had.spans = ()
+            self._had(node, bucket).has_nothing(epoch)
             if row is None or row.epoch < 1 or not _is_nothing(standing_of(row)):
                 text = "nothing" if row is None else str(tuple(row))
                 self._tell(node, f"dropped bucket {bucket} at the word of {owner}, and its disk says of it {text}")
@@ -226,7 +240,7 @@ class Takeovers:
                     self._untold[node, bucket] = row.epoch
             self._says(node, bucket, standing_of(row), "notes")
             if _is_nothing(standing_of(row)):
-                self._may[node][bucket].spans = ()
+                self._may[node][bucket].has_nothing(row.epoch)
 
     def leaves(self, master: str) -> None:
         """Judges the word of one that it goes: it has nothing of what is acknowledged from now on."""
@@ -285,18 +299,19 @@ class Takeovers:
         """Takes in that somebody hears of an epoch, and is sent what comes or not."""
         last = epoch if self.sight.follows(owner, other, bucket) else epoch - 1
         had = self._had(other, bucket)
-        had.epoch, had.spans = max(had.epoch, epoch), _joined((*had.spans, (min(since, last), last)))
+        had.epoch = max(had.epoch, epoch)
+        had.coming.append((epoch, (min(since, last), last)))
 
     def _says(self, node: str, bucket: int, standing: Standing, how: str) -> None:
         """Judges what somebody says to have of a bucket: no more than it may."""
         had = self._had(node, bucket)
         # What it began itself and never served is empty.
-        allowed = _joined((*had.spans, (had.epoch, max(had.epoch, standing.epoch))))
+        allowed = _joined((*had.all, (had.epoch, max(had.epoch, standing.epoch))))
         spans = _spans_of(standing)
         if not _covers(allowed, spans):
             text = f"{how} that of bucket {bucket} it has {_told(spans)} up to {standing.epoch}"
             self._tell(node, f"{text}, and has followed, or was brought, {_told(allowed)} only")
-        had.epoch, had.spans = max(had.epoch, standing.epoch), _joined((*had.spans, *spans))
+        had.has(standing.epoch, spans)
 
     def _no_less(self, node: str, bucket: int, spans: Spans, wanted: Spans, how: str) -> None:
         if not _covers(spans, wanted) and not self.sight.damaged():

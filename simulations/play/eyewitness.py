@@ -11,6 +11,7 @@ from ..model.stores import Key
 from ..observe.folders import print_of
 from ..observe.incidents import LEAVE, PAUSE
 from ..record.board_values import board_value
+from ..world.web import DELAY_S
 
 if TYPE_CHECKING:
     from .stage import Stage
@@ -192,6 +193,16 @@ class Eyewitness:
         lead = self._by_name[master].lead
         order = None if lead is None else lead.cluster.orders.of(host)
         return (None, False) if order is None else (order.delay_s, order.paused)
+
+    def spaces(self, job: int, host: str) -> bool:
+        """Tells whether a job keeps a distance at a host: by its settings, or for the host or a person wants it so."""
+        stage = self._stage
+        there = stage.web.hosts.get(host)
+        if there is None or there.delay_s or any(change.host == host for change in stage.changes):
+            return True
+        # No other job is told how to ask hosts, nor is that of the run where nothing is said of it.
+        usual = stage.job not in (0, job) or stage.options.delay_s == DELAY_S
+        return not there.private if usual else stage.options.delay_s > 0.0
 
     def stood_still_s(self, member: str) -> float:
         """Returns for how long a member stood still until this moment; 0 if it did not."""

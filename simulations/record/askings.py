@@ -41,8 +41,8 @@ class Askings:
         self._loans.repaid(moment.node, moment.peer, moment.what.host, moment.what.number)
 
     def _grant(self, moment: Moment) -> None:
-        hosts = dict.fromkeys(host_in(task.link.url) for task in opened(moment.what).tasks)
-        self._loans.granted(moment.node, moment.peer, hosts, moment.at)
+        pages = [(task.job, host_in(task.link.url)) for task in opened(moment.what).tasks]
+        self._loans.granted(moment.node, moment.peer, pages, moment.at)
 
     def _hello(self, moment: Moment) -> None:
         self._permissions.greets(moment.node, moment.at)

@@ -136,13 +136,15 @@ class DiskTaps:
 
     def _hear_of_changes(self, node: str, store: Store, rows: list[Row]) -> None:
         """Tells of leases, pauses and accounts that are not what they should be, beside what was there before."""
+        known = {row[1] for row in rows if row[0] == "r"}
         for row in rows:
             match row[0]:
                 case "l":
                     if store.leases.get(row[1], row[2]) != row[2] and self._is_still_leased(store, rows, row):
                         self._ears.has_leased_twice(node, store.numbers[row[1]])
-                    if (key := store.numbers.get(row[1])) is not None:
-                        store.worked.setdefault(key[2], self._clock())
+                # A page that is given back as it was is no work.
+                case "e" if row[1] in known and (key := store.numbers.get(row[1])) is not None:
+                    store.worked.setdefault(key[2], self._clock())
                 case "p" if row[2] < (until := store.pauses.get(row[1], 0)):
                     self._ears.has_shortened(node, row[1], until, row[2])
                 case "v" if row[5] < (version := store.accounts.get(row[1:5], 0)):

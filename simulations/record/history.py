@@ -20,7 +20,7 @@ from ..model.counted import CRAMPED_S, UNDER_WAY_S, Accounts, Counted
 from ..model.endings import Endings, JobRow, Presence
 from ..model.epochs import Views
 from ..model.handovers import Handovers
-from ..model.loans import Loans
+from ..model.loans import Distances, Loans
 from ..model.members.ballots import Ballots
 from ..model.members.consents import Consents
 from ..model.members.consents import Sight as Voters
@@ -52,7 +52,7 @@ STEERING: Final = ("pause", "resume", "cancel", "retry", "set", "delete")
 """The verbs whose answer says how a job stands by then."""
 
 
-class Witness(Presence, Members, Comrades, Minds, Neighbours, Views, Voters, Protocol):
+class Witness(Presence, Members, Comrades, Distances, Minds, Neighbours, Views, Voters, Protocol):
     """The harness's own knowledge of the machines, and of whom they count."""
 
     def view(self, master: str) -> int:
@@ -102,7 +102,7 @@ class History:
         self._counted = Counted(self.stores, sight, self._teller("counted"), under_way_s)
         self.rumours = Rumours(sight, self._teller("rumours"), self._leaves)
         self.known = Known(sight, self._teller("rumours"))
-        self._loans = Loans(self._teller("permissions"))
+        self._loans = Loans(self._teller("permissions"), sight)
         self._tables = Tables(self.stores, sight, self._teller("tables"))
         self.waiting = Waiting(self.stores, sight, self._teller("healing"))
         self.marks = Marks(sight, self._teller("delivered"))

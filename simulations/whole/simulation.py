@@ -13,6 +13,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, chdir, suppress
+from math import inf
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -32,7 +33,7 @@ from ..controls import control_of
 from ..controls.making.swaps import put_in
 from ..draws.limits import limited
 from ..kernel.clockwork import Deadlock, Livelock, OutOfTime
-from ..model.waiting import IN_LINE_S, WAIT_S
+from ..model.waiting import IN_LINE_S, WAIT_S, Bounds
 from ..observe.alarms import listening
 from ..observe.answering import answering
 from ..observe.contents import read_contents
@@ -393,14 +394,14 @@ class Simulation:
 
     def _look_at_hosts(self, stage: Stage, calm_s: float) -> None:
         """Has judged for how long hosts have waited in a calm."""
-        in_line = self.options.key != ShardKey.HOST or bool(self.plan.limits)
-        wait_s = IN_LINE_S if in_line else WAIT_S
+        borrowed, limits = self.options.key != ShardKey.HOST, self.plan.limits or {}
+        bounds = Bounds(IN_LINE_S if borrowed or limits else WAIT_S, limits.get("seats", inf), borrowed)
         hosts = answering(stage.web, self.options.delay_s, stage.world.now)
         # What people say of a host may be obeyed late.
         ordered = {str(asked.arguments["host"]) for asked in stage.asked if asked.verb == "set-host"}
         ordered |= {change.host for change in stage.changes}
         free = {host: at_s for host, at_s in hosts.items() if host not in ordered}
-        self._history.waiting.look(stage.job, [m.name for m in stage.up], free, calm_s, wait_s)
+        self._history.waiting.look(stage.job, [m.name for m in stage.up], free, calm_s, bounds)
 
     async def _end_at_first(self, stage: Stage, main: asyncio.Task[Any]) -> None:
         """Ends the run as soon as anything is amiss that shows before all is over."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from simulations.model.counted import Accounts, Counted
 from simulations.model.stores import StandingRow, Stores, stamp_of
+from simulations.record.disk_taps import DiskTaps
 from tests.simulations.judging.test_acknowledged import DONE, LINK, QUEUED, Seen
 
 BUCKET = 5
@@ -133,3 +136,16 @@ def test_what_a_master_has_counted_is_with_another_one(keeper: str, began_s: flo
 )
 def test_others_are_told_anew_after_a_death(looks: dict[float, list[str]]) -> None:
     assert looked_at("m0", 80.0, "", looks) == []
+
+
+@pytest.mark.parametrize("is_end", [True, False], ids=["has ended", "is given back"])
+def test_master_has_counted_something_when_a_page_has_ended_there(is_end: bool) -> None:
+    stores = Stores()
+    store = stores.store("m0")
+    store.numbers[4], store.leases[4], store.records[LINK] = LINK, 9, QUEUED
+    ears: Any = SimpleNamespace(has_ended=lambda *_, **__: None, has_stored_records=lambda *_: None)
+    ended = [("r", 4, *LINK, BUCKET, 0, 1, 1, 0)] if is_end else []
+
+    DiskTaps(stores, lambda: 5.0, ears).committed("m0", [*ended, ("e", 4, 9)])
+
+    assert store.worked == ({LINK[2]: 5.0} if is_end else {})

@@ -7,10 +7,20 @@ from simulations.model.loans import Loans
 HOST = "h0.test"
 
 
+JOB, FREE = 1, 2
+
+
+class Polite:
+    """Knows that one job keeps a distance, and that another one keeps none."""
+
+    def spaces(self, job: int, host: str) -> bool:
+        return job == JOB
+
+
 def lending() -> tuple[Loans, list[str]]:
     """Returns the rules, when m0 has lent a host to m1 at 10 s for 10 s, and what they tell."""
     told: list[str] = []
-    rules = Loans(told.append)
+    rules = Loans(told.append, Polite())
     rules.lent("m0", "m1", HOST, 1, 10.0, 10.0)
     return rules, told
 
@@ -26,9 +36,17 @@ def test_host_is_lent_to_one_at_a_time() -> None:
 def test_owner_does_not_ask_what_it_has_lent() -> None:
     rules, told = lending()
 
-    rules.granted("m0", "s0", ["h1.test", HOST], 12.0)
+    rules.granted("m0", "s0", [(JOB, "h1.test"), (JOB, HOST), (FREE, HOST)], 12.0)
 
     assert told == ["at 12.000 s m0 has s0 ask h0.test, which is lent to m1 since 10.000 s"]
+
+
+def test_job_that_keeps_no_distance_has_a_host_asked_that_is_lent_for_the_sake_of_another() -> None:
+    rules, told = lending()
+
+    rules.granted("m0", "s0", [(FREE, HOST)], 12.0)
+
+    assert told == []
 
 
 def test_loan_is_over_when_it_is_repaid_or_its_term_is() -> None:
@@ -36,7 +54,7 @@ def test_loan_is_over_when_it_is_repaid_or_its_term_is() -> None:
 
     rules.repaid("m0", "m1", HOST, 1)
     rules.lent("m0", "m2", HOST, 4, 12.0, 10.0)
-    rules.granted("m0", "s0", [HOST], 30.0)
+    rules.granted("m0", "s0", [(JOB, HOST)], 30.0)
 
     assert told == []
 

@@ -222,3 +222,31 @@ def test_who_goes_has_nothing_of_what_comes() -> None:
     case.rules.leaves("m1")
 
     assert "its disk that it has all of epoch 6 of bucket 32, under which m0 goes on" in case.told[-1]
+
+
+def test_others_may_hear_of_one_epoch_while_those_that_follow_hear_of_the_next() -> None:
+    case = claimed()
+    case.begins(6, 5, "m1")
+    case.stands("m0", 7)
+    case.begins(7, 5, "m1")
+    case.rules.is_heard("m0", "m1", {BUCKET: Begun(7, 5)})
+
+    case.begins(6, 5, "m2")
+    case.begins(7, 5, "m2")
+    case.rules.is_heard("m0", "m2", {BUCKET: Begun(7, 5)})
+    case.rules.grants("m0", [BUCKET])
+
+    assert case.told == []
+
+
+def test_who_hears_of_two_epochs_before_its_disk_knows_of_one_has_what_both_say() -> None:
+    case = claimed()
+    case.stands("m2", 3, 3)
+    case.stands("m0", 7)
+    case.begins(6, 5, "m2")
+    case.begins(7, 5, "m2")
+
+    case.stands("m2", 6, 6)
+    case.stands("m2", 7, 7, 0, "5-6")
+
+    assert case.told == []

@@ -8,24 +8,28 @@ from types import SimpleNamespace
 import pytest
 
 from simulations.model.stores import Key, Store, Stores, stamp_of
-from simulations.model.waiting import Waiting
+from simulations.model.waiting import USUAL, Bounds, Waiting
 
 JOB = 7
 PAGE: Key = (0, 1, JOB)
 SECOND: Key = (0, 2, JOB)
+ELSEWHERE: Key = (1, 3, JOB)
 QUEUED = stamp_of(0, 0, 0, 0)
 CALM_S, ASKED_S, NOW_S = 50.0, 60.0, 100.0
 
 
-def told(change: Callable[[Store], object] = lambda store: None, *, calm_s: float = CALM_S) -> list[str]:
+def told(
+    change: Callable[[Store], object] = lambda store: None, *, calm_s: float = CALM_S, bounds: Bounds = USUAL
+) -> list[str]:
     """Returns what is told of a page that is queued at one that is there, after a change of its disk."""
     found: list[str] = []
     stores = Stores()
     store = stores.store("m0")
     store.records[PAGE], store.numbers[4] = QUEUED, PAGE
     change(store)
-    sight = SimpleNamespace(now_s=NOW_S, name=lambda key: f"http://h1.test/p/{key[1]}")
-    Waiting(stores, sight, found.append).look(JOB, ["m0"], {"h1.test": ASKED_S}, calm_s)  # type: ignore[arg-type]
+    sight = SimpleNamespace(now_s=NOW_S, name=lambda key: f"http://h{key[0] + 1}.test/p/{key[1]}")
+    rules = Waiting(stores, sight, found.append)  # type: ignore[arg-type]
+    rules.look(JOB, ["m0"], {"h1.test": ASKED_S}, calm_s, bounds)
     return found
 
 
@@ -56,3 +60,11 @@ def test_a_host_waits_for_a_reason(excuse: Callable[[Store], object]) -> None:
 
 def test_who_was_in_trouble_a_moment_ago_has_time() -> None:
     assert told(calm_s=85.0) == []
+
+
+@pytest.mark.parametrize(("seats", "is_amiss"), [(2, True), (1, False)])
+def test_a_host_without_a_seat_waits_for_the_others(seats: int, is_amiss: bool) -> None:
+    def queue_another(store: Store) -> None:
+        store.records[ELSEWHERE] = stamp_of(0, 0, 1, 0)
+
+    assert bool(told(queue_another, bounds=Bounds(seats=seats))) is is_amiss
