@@ -144,6 +144,8 @@ class Cycle:
         for candidate, until in aftermath.retries:
             bench.delay(candidate, until)
         bench.add(committed.fresh)
+        if committed.entered:
+            bench.enter({each.record for each in committed.entered})
         self.company.ground.loading.take(committed.loaded, committed.hosts)
         if committed.ended:
             bench.withdraw(committed.ended)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from ..play.evidence import Evidence, Violation
 from .cluster import balance, bounds, copies, healing, membership, movement, ownership, parts, quiet
 from .history import acknowledged, ballots, consents, counted, endings, handovers, permissions, rumours, tables, verbs
-from .wanted import boards, duplicates, reextraction, scheduled, visits
+from .wanted import boards, duplicates, entries, reextraction, scheduled, visits
 from .work import (
     answers,
     children,
@@ -40,6 +40,7 @@ CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "duplicates": duplicates.check,
     "answers": answers.check,
     "delivered": delivered.check,
+    "entries": entries.check,
     "deleted": deleted.check,
     "scheduled": scheduled.check,
     "boards": boards.check,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Sequence
 from random import Random
 
 from p2pcrawl.core.scheduling.due_runs import DueRuns
+from p2pcrawl.frontier.records import cleared
+from p2pcrawl.frontier.records.batch import EnteredRow
 from p2pcrawl.master.injection import Injection
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.steering import Steering
@@ -31,6 +34,13 @@ async def _bring_later(self: Injection, job: Job, urls: Sequence[str]) -> None:
         await _bring(self, job, urls)
 
     self.left = asyncio.create_task(bring())  # type: ignore[attr-defined]
+
+
+# -- links-for-good: what was met as a link is none of the entries, whoever puts it into the job ---
+
+
+def _enter_nothing(db: sqlite3.Connection, records: Sequence[int]) -> list[EnteredRow]:
+    return []
 
 
 # -- injected-closed: nobody opens a finished job again for what was put into it ---------------
@@ -73,6 +83,18 @@ CONTROLS = {
         "coverage",
         _SMALL,
         (swap(Injection._bring, _bring_later),),
+    ),
+    "links-for-good": Control(
+        "a URL that was met as a link stays one when people put it into the job",
+        "entries",
+        Options(masters=3, pages=40, hosts=8, seed=1, limit_s=LIMIT_S, draws=("verbs",)),
+        (swap(cleared.enter, _enter_nothing),),
+    ),
+    "links-settled-for-entries": Control(
+        "what people put into a job is said to be safe where it is known as a link",
+        "acknowledged",
+        Options(masters=3, pages=40, hosts=8, seed=1, limit_s=LIMIT_S, draws=("verbs",)),
+        (swap(cleared.enter, _enter_nothing),),
     ),
     "injected-closed": Control(
         "a finished job into which URLs are put stays finished",

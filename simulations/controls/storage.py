@@ -66,13 +66,13 @@ def _small_filter(self: SeenFilter, first_capacity: int = 50, capacity_max: int 
     self.complete = False
 
 
-def _new_by_the_filter(self: Store, links: Sequence[NewLink]) -> Collection[tuple[Key, NewLink]]:
+def _new_by_the_filter(self: Store, links: Sequence[NewLink]) -> tuple[Collection[tuple[Key, NewLink]], list[int]]:
     found = []
     for new in links:
         key = (*halves(new.link.fingerprint), new.job)
         if self._filter.add(".".join(map(str, key))):
             found.append((key, new))
-    return found
+    return found, []
 
 
 # -- moved-unqueued: records that are found to be through elsewhere stay in their queues -------
@@ -142,7 +142,7 @@ CONTROLS = {
         "what a filter takes for seen is not looked up",
         "coverage",
         Options(seed=3, masters=2, pages=60, hosts=6, limit_s=LIMIT_S),
-        (swap(SeenFilter.__init__, _small_filter), swap(Store._new_links, _new_by_the_filter)),
+        (swap(SeenFilter.__init__, _small_filter), swap(Store._known_apart, _new_by_the_filter)),
     ),
     "moved-unqueued": Control(
         "records that are through elsewhere stay in their queues",

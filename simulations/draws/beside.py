@@ -158,7 +158,19 @@ def drawn_verbs(options: Options) -> list[Fault]:
                 change = {}
         share = round(dice.uniform(0.02, 0.98), 2)
         made.append(_said(dice, options, do, share, change, f"verb {number + 1}", for_s))
-    return made + _drawn_settings(options)
+    return made + _drawn_settings(options) + _drawn_restarts(options)
+
+
+def _drawn_restarts(options: Options) -> list[Fault]:
+    """Draws that people have the entries of the job begun anew, by dice of its own. What is in part files is not known
+    by its key there: items of a second visit would be there twice.
+    """
+    dice = Random(f"{options.seed}/restarts")
+    return [
+        _said(dice, options, "restart-job", round(dice.uniform(0.4, 0.98), 2), {"job": ""}, f"restart {number + 1}")
+        for number in range(dice.choice((0, 0, 1)))
+        if not options.buckets
+    ]
 
 
 def _drawn_settings(options: Options) -> list[Fault]:

@@ -6,11 +6,11 @@ whoever did it tells: a disk that was lost a moment ago may still be counted by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from .stores import DONE, Key, Stores, phase_of, told
+from .stores import DONE, Key, Stores, joined, phase_of, says_all, told
 
 HEARD_S: Final = 60.0
 """So long after a disk was lost somebody may not have heard of it."""
@@ -81,32 +81,38 @@ class Acknowledged:
         store = self.stores.store(holder)
         for key, stamp in rows:
             left_s, was = store.left.get(key, (-1.0, -1))
-            there = max(store.stamp(key), was if left_s >= came_s else -1)
-            if there < stamp and not self.sight.deleted(key[2]):
+            there = joined(store.stamp(key), was if left_s >= came_s else -1)
+            if not says_all(there, stamp) and not self.sight.deleted(key[2]):
                 self._tell(holder, f"answered that it has a copy of {self.sight.name(key)}, and has not")
                 return
 
-    def settled(self, owner: str, finder: str, links: Iterable[Key]) -> None:
-        """Judges the word of an owner that these links are as safe as they are to be."""
+    def settled(self, owner: str, finder: str, links: Iterable[Key], entries: Collection[Key] = ()) -> None:
+        """Judges the word of an owner that these links are as safe as they are to be, and those that are entries as
+        such.
+        """
         wanted = min(self.replicas, self.sight.known)
         for key in links:
             stores = self._stores_of(key)
+            if key in entries:
+                stores -= {node for node in self.stores.having(key) if not self.stores.of[node].is_entry(key)}
             if len(stores) < wanted and not self.sight.deleted(key[2]):
                 text = f"settled {self.sight.name(key)} for {finder} with {wanted} stores"
                 self._tell(owner, f"{text}, and it was with {told(stores)} only")
                 return
 
-    def provisional(self, owner: str, finder: str, links: Iterable[Key]) -> None:
-        """Judges the word of an owner that it has these links, if nobody else has."""
+    def provisional(self, owner: str, finder: str, links: Iterable[Key], entries: Collection[Key] = ()) -> None:
+        """Judges the word of an owner that it has these links, if nobody else has, and knows which are entries."""
+        store = self.stores.store(owner)
         for key in links:
-            if self.stores.store(owner).stamp(key) < 0 and not self.sight.deleted(key[2]):
+            known = store.is_entry(key) if key in entries else store.stamp(key) >= 0
+            if not known and not self.sight.deleted(key[2]):
                 self._tell(owner, f"took {self.sight.name(key)} from {finder}, and has it not on its disk")
                 return
 
     def merged(self, owner: str, teller: str, rows: Iterable[tuple[Key, int]]) -> None:
         """Judges the word of an owner that it has taken in how far these are."""
         for key, stamp in rows:
-            if self.stores.store(owner).stamp(key) < stamp and not self.sight.deleted(key[2]):
+            if not says_all(self.stores.store(owner).stamp(key), stamp) and not self.sight.deleted(key[2]):
                 self._tell(owner, f"took in {self.sight.name(key)} from {teller}, and has it not on its disk")
                 return
 

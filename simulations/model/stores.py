@@ -18,11 +18,30 @@ UNKNOWN: Final = -1
 DONE: Final = 3
 _PHASE_SHIFT: Final = 30
 _COUNT_MAX: Final = (1 << 15) - 1
+_LOSSES_MAX: Final = (1 << 14) - 1
 
 
-def stamp_of(visit: int, phase: int, attempts: int, losses: int) -> int:
-    """Packs how far a URL is: the visit counts most, then the phase, the attempts, the losses."""
-    return visit << 32 | phase << _PHASE_SHIFT | min(attempts, _COUNT_MAX) << 15 | min(losses, _COUNT_MAX)
+def stamp_of(visit: int, phase: int, attempts: int, losses: int, entry: int = 0) -> int:
+    """Packs how far a URL is: the visit counts most, then the phase, the attempts, the losses; and whether it is one
+    with which its job begins.
+    """
+    counts = min(attempts, _COUNT_MAX) << 15 | min(losses, _LOSSES_MAX) << 1
+    return visit << 32 | phase << _PHASE_SHIFT | counts | (entry != 0)
+
+
+def is_entry(stamp: int) -> bool:
+    """Tells whether a stamp is of a URL with which its job begins."""
+    return stamp >= 0 and bool(stamp & 1)
+
+
+def joined(stamp: int, other: int) -> int:
+    """Returns what is known of a URL where both stamps are."""
+    return max(stamp, other) | is_entry(stamp) | is_entry(other)
+
+
+def says_all(stamp: int, of: int) -> bool:
+    """Tells whether who knows a URL to be as one stamp says knows all that another one says."""
+    return stamp >> 1 >= of >> 1 and (is_entry(stamp) or not is_entry(of))
 
 
 def phase_of(stamp: int) -> int:
@@ -96,7 +115,11 @@ class Store:
 
     def stamp(self, key: Key) -> int:
         """Returns how far the disk knows this to be; UNKNOWN if it does not."""
-        return max(self.records.get(key, UNKNOWN), self.held.get(key, UNKNOWN))
+        return joined(self.records.get(key, UNKNOWN), self.held.get(key, UNKNOWN))
+
+    def is_entry(self, key: Key) -> bool:
+        """Tells whether the disk knows this to be a URL with which its job begins."""
+        return is_entry(self.stamp(key))
 
 
 class Lost(NamedTuple):

@@ -67,7 +67,7 @@ class Waiting:
             seated_s = self._crowded_s.get(master, 0.0)
             for key, stamp in store.records.items():
                 # What was tried before may have to wait for its next try.
-                if stamp == 0 and key[2] == job and key not in leased:
+                if stamp >> 1 == 0 and key[2] == job and key not in leased:
                     since = max(seated_s, store.came.get(key, 0.0)), self.sight.name(key)
                     host = self._host(key)
                     queued[host] = min(queued.get(host, since), since)

@@ -71,15 +71,16 @@ def _records(frontier: sqlite3.Connection, job: int) -> Iterator[Content]:
 
 def _copies(copies: sqlite3.Connection, job: int) -> Iterator[Content]:
     rows = copies.execute(
-        "SELECT hi, lo, row, items, data FROM held JOIN body ON body.id = held.id WHERE job = ?", (job,)
+        "SELECT hi, lo, row, items, data, stamp & 1 FROM held JOIN body ON body.id = held.id WHERE job = ?", (job,)
     )
-    for hi, lo, row, count, data in rows:
+    for hi, lo, row, count, data, is_entry in rows:
         fields: list[Any] = msgspec.msgpack.decode(row)
         _, link, phase, _, _, status, _, size, _, _, visit, *_ = fields
         url, _, depth, _, _, _, seed, referer, *_ = link
         yield Content(
-            True, (hi, lo), url, phase, status, size, depth, bool(seed), referer, visit, count, tuple(lines_of(data))
-        )
+            True, (hi, lo), url, phase, status, size, depth, bool(seed or is_entry), referer, visit, count,
+            tuple(lines_of(data)),
+        )  # fmt: skip
 
 
 def lines_of(data: bytes) -> list[bytes]:

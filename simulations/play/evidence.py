@@ -226,6 +226,10 @@ class Evidence:
         """
         return [(a.began_s, a.ended_s) for a in self.asked if a.verb == "retry" and a.job == self.label]
 
+    def begun_anew(self) -> list[tuple[float, float]]:
+        """Returns from when until when people had the entries of the job begun anew, likewise."""
+        return [(a.began_s, a.ended_s) for a in self.asked if a.verb == "clear" and a.job == self.label]
+
     def entries(self) -> set[str]:
         """Returns where the job begins: its start URLs, and what people put into it, whether they were answered or
         not."""

@@ -214,6 +214,10 @@ async def _inject(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
     await people.inject(stage, _masters(hit), fault.change["job"], fault.change["pages"])
 
 
+async def _restart(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    await people.restart(stage, _masters(hit), fault.change["job"])
+
+
 async def _set_job(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
     await people.set_depth(stage, _masters(hit), fault.change["job"], fault.change["depth"])
 
@@ -349,6 +353,7 @@ WORDS: dict[str, Word] = {
     "cancel-job": Word("it is told to end another job", partial(_steer, verb="cancel"), None, ("job",)),
     "delete-job": Word("it is told to delete another job", partial(_steer, verb="delete"), None, ("job",)),
     "inject": Word("it is told to put pages into a job", _inject, None, ("job", "pages")),
+    "restart-job": Word("it is told to begin the entries of a job anew", _restart, None, ("job",)),
     "set-job": Word("it is told how deep a job may go", _set_job, None, ("job", "depth")),
     "results": Word("it is asked for the items of a job", _results, None, ("job",)),
     "set-host": Word("it is told how a host is to be asked", _set_host, _unset_host, ("host", "delay")),
@@ -366,6 +371,17 @@ WORDS: dict[str, Word] = {
     "step-clock": Word("its wall clock jumps", _step, None, ("by",), slaves=True),
 }
 OF_PEOPLE = frozenset(
-    {"submit", "pause-job", "retry-job", "cancel-job", "delete-job", "inject", "set-job", "results", "set-host"}
+    {
+        "submit",
+        "pause-job",
+        "retry-job",
+        "cancel-job",
+        "delete-job",
+        "inject",
+        "restart-job",
+        "set-job",
+        "results",
+        "set-host",
+    }
 )
 """The words for what people ask masters for."""

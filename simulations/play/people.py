@@ -47,7 +47,7 @@ async def once(stage: Stage, machine: Machine, verb: str, arguments: dict[str, A
     except _NO_ANSWER as error:
         why = f"{type(error).__name__}: {error}"
         stage.asked.append(Asked(began_s, stage.world.now, machine.name, verb, arguments, None, why, label))
-        if not label and verb in ("retry", "inject", "resume"):
+        if not label and verb in ("retry", "inject", "resume", "clear"):
             stage.injections.append((began_s, stage.world.now + LATE_S))
         raise
     stage.asked.append(Asked(began_s, stage.world.now, machine.name, verb, arguments, answer, "", label))
@@ -118,6 +118,15 @@ async def inject(stage: Stage, first: Sequence[Machine], label: str, count: int)
         began_s = stage.world.now
         chosen = Random(f"{stage.world.seed}/injected {len(stage.asked)}").sample(known, min(count, len(known)))
         await persist(stage, first, "inject", {"job": number, "urls": chosen})
+        if not label:
+            stage.injections.append((began_s, stage.world.now))
+
+
+async def restart(stage: Stage, first: Sequence[Machine], label: str) -> None:
+    """Has the entries of a job begun anew, and clears a queue in which no page of such a web is."""
+    if number := stage.job_called(label):
+        began_s = stage.world.now
+        await persist(stage, first, "clear", {"job": number, "queue": "detail", "restart": True})
         if not label:
             stage.injections.append((began_s, stage.world.now))
 

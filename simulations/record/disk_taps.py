@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
 from ..model.endings import JobRow
-from ..model.stores import Key, StandingRow, Store, Stores, phase_of, stamp_of
+from ..model.stores import Key, StandingRow, Store, Stores, phase_of, says_all, stamp_of
 from .job_rows import read_job
 from .tapped_tables import BY_KEYS, OF_RECORDS, READ, TRIGGERS
 
@@ -218,7 +218,7 @@ class DiskTaps:
         if told and key not in facts:
             store.came[key] = self._clock()
         before = facts.get(key, 0)
-        if told and stamp < before:
+        if told and not says_all(stamp, before):
             self._back.append((key, before, stamp))
         facts[key] = stamp
         self._stores.bucket_of[key] = bucket

@@ -190,7 +190,7 @@ class History:
             case "Copy":
                 taken = [((*halves(row.fingerprint), row.job), row.stamp) for row in message.rows]
             case "Discover":
-                taken = [(*halves(link.fingerprint), message.job) for link in message.links]
+                taken = [((*halves(link.fingerprint), message.job), link.seed) for link in message.links]
             case "Merge":
                 taken = [((*halves(row.link.fingerprint), row.job), row.stamp) for row in message.rows]
             case "MirrorJob":
@@ -224,9 +224,10 @@ class History:
         if kind == "Merge":
             self._rules.merged(moment.node, moment.peer, taken)
             return
-        self._rules.provisional(moment.node, moment.peer, taken)
-        safe = [row for n, row in enumerate(rows) if n not in refused and n not in doubtful]
-        self._rules.settled(moment.node, moment.peer, safe)
+        entries = {key for key, is_entry in taken if is_entry}
+        self._rules.provisional(moment.node, moment.peer, [key for key, _ in taken], entries)
+        safe = [key for n, (key, _) in enumerate(rows) if n not in refused and n not in doubtful]
+        self._rules.settled(moment.node, moment.peer, safe, entries)
         self._buckets.acknowledged(moment.node, safe)
 
     def _granted(self, moment: Moment) -> None:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-_RECORD: Final = "'r', NEW.id, NEW.hi, NEW.lo, NEW.job, NEW.bucket, NEW.visit, NEW.phase, NEW.attempts, NEW.losses"
+_RECORD: Final = (
+    "'r', NEW.id, NEW.hi, NEW.lo, NEW.job, NEW.bucket, NEW.visit, NEW.phase, NEW.attempts, NEW.losses, NEW.seed"
+)
 _HELD: Final = "'h', NEW.bucket, NEW.hi, NEW.lo, NEW.job, NEW.stamp"
 _MARKED: Final = "'m', 0, NEW.hi, NEW.lo, NEW.job, NEW.marks"
 _ITEM_MARKED: Final = "'m', NEW.record, 0, 0, 0, coalesce(NEW.marks, 0)"
@@ -18,7 +20,7 @@ _STANDING: Final = "'t', NEW.bucket, NEW.epoch, NEW.lack, NEW.base, NEW.pieces"
 TRIGGERS: Final = {
     "record": (
         ("INSERT", _RECORD),
-        ("UPDATE OF visit, phase, attempts, losses", _RECORD),
+        ("UPDATE OF visit, phase, attempts, losses, seed", _RECORD),
         ("DELETE", "'x', OLD.id, OLD.hi, OLD.lo, OLD.job"),
     ),
     "pause": (("INSERT", _PAUSE), ("UPDATE", _PAUSE)),
@@ -55,7 +57,7 @@ TRIGGERS: Final = {
     ),
 }
 READ: Final = {
-    "record": "SELECT 'r', id, hi, lo, job, bucket, visit, phase, attempts, losses FROM record",
+    "record": "SELECT 'r', id, hi, lo, job, bucket, visit, phase, attempts, losses, seed FROM record",
     "pause": "SELECT 'p', key, until FROM pause",
     "item": "SELECT 'i', 0 WHERE 0",
     "account": "SELECT 'v', job, master, life, slice, version FROM account",

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+import sqlite3
+from contextlib import closing, suppress
 from functools import partial
 
 import pytest
 
 from p2pcrawl.model.errors import P2PCrawlError
 from simulations.kernel.life import NodeDown
+from simulations.play import people
 from simulations.play.options import Options
 from simulations.play.stage import Stage
 from simulations.whole.plan import Plan
 from simulations.whole.simulation import Simulation
+from simulations.world.machines import Machine
+from simulations.world.web import Kind
 
 pytestmark = pytest.mark.slow
 
@@ -57,3 +61,49 @@ def test_job_whose_queue_is_cleared_and_begun_anew_adds_up_though_a_master_dies(
 
     assert sum(gone) > 0
     assert not [violation for violation in report.violations if violation.checker in OF_THE_COUNTS]
+
+
+async def what_was_a_link_is_put_in(stage: Stage, visited: list[tuple[int, int]]) -> None:
+    """Puts a page into the job that pages have led to, takes the disks of all that were told but one, and has the
+    entries begun anew.
+    """
+    await stage.progress(0.6)
+    await stage.sync()
+    starts, url = set(stage.web.starts), next(v.url for v in stage.web.visits if _is_plain(stage, v.url))
+    assert url not in starts
+    await people.persist(stage, (), "inject", {"job": stage.job, "urls": [url]})
+    hit = next(machine for machine in stage.up if url in owned_by(machine))
+    stage.wipe([hit])
+    await stage.pause(10.0)
+    stage.start(hit)
+    await stage.sync()
+    before = times(stage, url)
+    await people.restart(stage, (), "")
+    await stage.until(lambda: times(stage, url) > before or stage.ended)
+    visited.append((before, times(stage, url)))
+
+
+def _is_plain(stage: Stage, url: str) -> bool:
+    page = stage.web.pages.get(url)
+    return page is not None and page.kind is Kind.PLAIN and url not in stage.web.starts
+
+
+def owned_by(machine: Machine) -> set[str]:
+    """Returns the URLs that are in a machine's frontier."""
+    with closing(sqlite3.connect(f"file:{machine.folder / 'frontier.db'}?mode=ro", uri=True)) as db:
+        return {url for (url,) in db.execute("SELECT url FROM record")}
+
+
+def times(stage: Stage, url: str) -> int:
+    return sum(visit.url == url and visit.answered for visit in stage.web.visits)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_link_that_is_put_into_a_job_is_begun_anew_though_its_owner_loses_its_disk(seed: int) -> None:
+    visited: list[tuple[int, int]] = []
+    options = Options(masters=3, pages=60, hosts=8, seed=seed, limit_s=600.0)
+
+    report = Simulation(Plan(options, faults=partial(what_was_a_link_is_put_in, visited=visited))).run()
+
+    assert visited == [(1, 2)]
+    assert report.violations == []

@@ -156,6 +156,13 @@ class HotQueues:
     def next_retry_at(self) -> float | None:
         return self._delayed[0][0] if self._delayed else None
 
+    def candidates(self, seats: Iterable[Seat]) -> Iterator[Candidate]:
+        """Yields all that are hot, or to be tried again."""
+        for seat in seats:
+            for queue in seat.queues:
+                yield from (candidate for *_, candidate in queue.hot)
+        yield from (candidate for *_, candidate in self._delayed)
+
     # -- what leaves memory -------------------------------------------------------------------
 
     def forget(self, record: int) -> None:

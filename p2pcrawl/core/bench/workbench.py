@@ -370,6 +370,12 @@ class Workbench:
                 if queue.job == job:
                     self.hot.reload(seat, queue)
 
+    def enter(self, records: Collection[int]) -> None:
+        """Takes note that these records are entries of their jobs. Costs a pass."""
+        for candidate in self.hot.candidates(self.seats.values()):
+            if candidate.record in records:
+                candidate.link = candidate.link._replace(seed=True)
+
     def withdraw(self, records: Collection[int]) -> None:
         """Takes these records off the bench: they have ended elsewhere. Costs a pass."""
         for seat, queue in self.hot.take_off(self.seats.values(), lambda candidate: candidate.record in records):

@@ -5,6 +5,9 @@ bucket are here, and links that have too few copies elsewhere. What a method has
 if it raises, nothing of it was written. All methods are synchronous and meant for one thread.
 The folder's lock is the frontier's.
 
+Whether a row is an entry its stamp says, for any row that was merged may have been one; what is kept of its link is
+that of the row which won.
+
 Keys and stamps have a table of their own, so that comparing reads little, and a row with long items is written once, at
 the end of its table, however many copies there are.
 """
@@ -49,6 +52,7 @@ from p2pcrawl.model.cluster.epoch import Span
 from p2pcrawl.model.cluster.host_order import HostOrder
 from p2pcrawl.model.cluster.schedule import Schedule
 from p2pcrawl.model.crawl.fingerprint import halves, pack_halves
+from p2pcrawl.model.crawl.record import COUNT_MAX, LOSSES_MAX, is_entry, is_further
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.messages.peer_messages import CopyRow
 
@@ -84,9 +88,11 @@ _UPGRADES = {
     5: (ORDERS_TABLE,),
     6: SLICED,
     7: (SCHEDULES_TABLE,),
+    # Of which of these are entries their stamps say nothing yet; rows do, so owners and whoever reads them know it.
+    8: (f"UPDATE held SET stamp = stamp + min(stamp & {COUNT_MAX}, {LOSSES_MAX}) * 2 - (stamp & {COUNT_MAX})",),
 }
 LAYOUT = Layout(
-    "copies.db", 0x70327062, 8, lambda db: run_script(db, _TABLES, TABLE, ORDERS_TABLE, SCHEDULES_TABLE), _UPGRADES
+    "copies.db", 0x70327062, 9, lambda db: run_script(db, _TABLES, TABLE, ORDERS_TABLE, SCHEDULES_TABLE), _UPGRADES
 )
 HELD = Rows("held", "stamp")
 _COLUMNS = "h.bucket, h.hi, h.lo, h.job, h.stamp, h.marks, b.row, b.items, b.data"
@@ -96,6 +102,8 @@ _FIRST = (-1, *((-(1 << 63),) * 3))
 
 _Place = tuple[int, int, int, int]
 """Of a row among the copies: its bucket, both halves of its fingerprint, and its job."""
+_NONE = (0, 0)
+"""The stamp and the number of a row that is not here."""
 
 
 class Mark(NamedTuple):
@@ -181,32 +189,37 @@ class CopyStore:
     # -- copies -------------------------------------------------------------------------------
 
     def put(self, rows: Sequence[CopyRow], notes: Sequence[NoteRow] = ()) -> int:
-        """Merges: the greater stamp wins, an equal one stays what it is, but that marks are joined. Returns how many
-        rows changed something.
+        """Merges: what is further wins, what is as far stays what it is, but that marks are joined, and an entry is
+        what any was. Returns how many rows changed something.
         """
         newest: dict[_Place, CopyRow] = {}
+        entries: set[_Place] = set()
         for row in rows:
             place = (row.bucket, *halves(row.fingerprint), row.job)
-            if (known := newest.get(place)) is None or known.stamp < row.stamp:
+            if is_entry(row.stamp):
+                entries.add(place)
+            if (known := newest.get(place)) is None or is_further(row.stamp, known.stamp):
                 newest[place] = row
         with self._errors, self._transaction:
             here = self._here(newest)
-            won = {place: row for place, row in newest.items() if place not in here or here[place][0] < row.stamp}
+            won = {p: row for p, row in newest.items() if p not in here or is_further(row.stamp, here[p][0])}
+            entered = [place for place in entries if place not in won and not is_entry(here[place][0])]
             last, held, bodies = self._last, [], []
             for place, row in won.items():
-                if (known_here := here.get(place)) is not None:
-                    number = known_here[1]
-                else:
+                was, number = here.get(place, _NONE)
+                if place not in here:
                     number = last = last + 1
-                held.append((*place, row.stamp, number, row.marks))
+                entry = place in entries or is_entry(was)
+                held.append((*place, row.stamp | entry, number, row.marks))
                 bodies.append((number, row.row, row.items, row.data))
             run_many(self._db, "INSERT OR REPLACE INTO body (id, row, items, data)", bodies)
             run_many(self._db, "INSERT OR REPLACE INTO held (bucket, hi, lo, job, stamp, id, marks)", held)
+            self._enter(entered)
             self._mark([Mark(*place, r.stamp, r.items, r.marks) for place, r in newest.items() if r.marks])
             self._note(notes)
         self._count += last - self._last
         self._last = last
-        return len(won)
+        return len(won) + len(entered)
 
     def mark(self, marks: Sequence[Mark]) -> None:
         """Takes in which sinks have the items of copies that are here, as long as they say just what was marked."""
@@ -420,13 +433,23 @@ class CopyStore:
         )
         return {(bucket, hi, lo, job): (stamp, number) for bucket, hi, lo, job, stamp, number in found}
 
+    def _enter(self, places: Sequence[_Place]) -> None:
+        """Takes note that these are entries, which they were not as far as was known here."""
+        run_many(
+            self._db,
+            "WITH e (bucket, hi, lo, job) AS (",
+            places,
+            ") UPDATE held SET stamp = held.stamp | 1 FROM e WHERE held.bucket = e.bucket AND held.hi = e.hi"
+            " AND held.lo = e.lo AND held.job = e.job",
+        )
+
     def _mark(self, marks: Sequence[Mark]) -> None:
         run_many(
             self._db,
             "WITH m (bucket, hi, lo, job, stamp, items, marks) AS (",
             marks,
             ") UPDATE held SET marks = held.marks | m.marks FROM m WHERE held.bucket = m.bucket AND held.hi = m.hi"
-            " AND held.lo = m.lo AND held.job = m.job AND held.stamp = m.stamp"
+            " AND held.lo = m.lo AND held.job = m.job AND held.stamp >> 1 = m.stamp >> 1"
             " AND m.items = (SELECT b.items FROM body AS b WHERE b.id = held.id)",
         )
 

@@ -30,3 +30,9 @@ class CopiedMark:
         if number >= self.number + STEP:
             self._db.execute("UPDATE meta SET value = ? WHERE name = 'copied'", (number,))
             self.number = number
+
+    def fall_back(self, number: int) -> None:
+        """Moves the mark back, within a transaction, to before a record of which there is more to be told."""
+        if number < self.number:
+            self._db.execute("UPDATE meta SET value = ? WHERE name = 'copied'", (number,))
+            self.number = number

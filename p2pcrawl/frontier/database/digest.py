@@ -19,7 +19,7 @@ from typing import NamedTuple
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from p2pcrawl.frontier.database.statements import run_many
-from p2pcrawl.model.crawl.record import COUNT_MAX, VISIT_MAX
+from p2pcrawl.model.crawl.record import COUNT_MAX, LOSSES_MAX, VISIT_MAX
 from p2pcrawl.model.errors import LinkError
 
 CHUNK_ROWS = 16_384
@@ -48,7 +48,7 @@ class Rows(NamedTuple):
 RECORDS = Rows(
     "record",
     f"(min(max(visit, 0), {VISIT_MAX}) << 32) + (phase << 30) + (min(max(attempts, 0), {COUNT_MAX}) << 15)"
-    f" + min(max(losses, 0), {COUNT_MAX})",
+    f" + (min(max(losses, 0), {LOSSES_MAX}) << 1) + (seed != 0)",
 )
 """Stamps as ``model.record.stamp_of`` makes them."""
 

@@ -141,8 +141,10 @@ READ_AS_UPGRADED = {
 }
 """What makes a frontier of an older format look like one of this format to whoever may only read it."""
 RECORD_INDEX = """
-CREATE INDEX IF NOT EXISTS record_bucket ON record (bucket, hi, lo, job, visit, phase, attempts, losses)
+CREATE INDEX IF NOT EXISTS record_place ON record (bucket, hi, lo, job, visit, phase, attempts, losses, seed)
 """
+NO_OLD_INDEX = "DROP INDEX IF EXISTS record_bucket"
+"""That of earlier versions, which knew nothing of entries."""
 FAILED_INDEX = """
 CREATE INDEX IF NOT EXISTS record_failed ON record (job, reason, host, phase) WHERE phase = 2
 """

@@ -35,6 +35,14 @@ class MovedRow(NamedTuple):
     row: Row
 
 
+class EnteredRow(NamedTuple):
+    """A record that was a link and is an entry now, as it was when it was found."""
+
+    record: int
+    bucket: int
+    row: Row
+
+
 class ItemRow(NamedTuple):
     """The items of one page (or a part of it), joined by newlines."""
 
@@ -168,6 +176,8 @@ class Committed:
     """Buckets in which a record that came from another master changed something."""
     came: set[int] = field(default_factory=set)
     """Of the fresh: those that came from other masters."""
+    entered: list[EnteredRow] = field(default_factory=list)
+    """Records that were known, and have become entries."""
     last_item: int = 0
     """The number of the last items, if there are new ones."""
     last_record: int = 0

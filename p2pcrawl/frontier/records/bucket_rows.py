@@ -11,7 +11,7 @@ from p2pcrawl.frontier.database.digest import RECORDS, Range
 from p2pcrawl.frontier.database.known import GENERATIONS, Key, numbers_of
 from p2pcrawl.frontier.database.schema import Transaction
 from p2pcrawl.frontier.database.statements import run_many
-from p2pcrawl.frontier.database.tables import DROPPED_INDEX, FAILED_INDEX, RECORD_INDEX
+from p2pcrawl.frontier.database.tables import DROPPED_INDEX, FAILED_INDEX, NO_OLD_INDEX, RECORD_INDEX
 from p2pcrawl.frontier.records import tallies
 from p2pcrawl.frontier.records.columns import PARENT, PLACE, TOLD, found_row, named, place_of, travelling_row
 from p2pcrawl.frontier.records.item_table import ItemTable
@@ -46,6 +46,7 @@ class Buckets:
         self._imprints = imprints
         db.executescript(_TEMPORARY)
         if indexed:
+            db.execute(NO_OLD_INDEX)
             db.execute(RECORD_INDEX)
             db.execute(FAILED_INDEX)
             db.execute(DROPPED_INDEX)

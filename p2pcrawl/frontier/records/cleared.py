@@ -1,5 +1,5 @@
 """Queues that somebody has cleared: what was in them is put aside, entries are visited again, and what is found once
-more is queued once more.
+more is queued once more. An entry is what comes as one, though it was found as a link before.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from p2pcrawl.frontier.database.known import Key, numbers_of
 from p2pcrawl.frontier.database.schema import Transaction
 from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.records import tallies
+from p2pcrawl.frontier.records.batch import EnteredRow
 from p2pcrawl.frontier.records.candidates import queued
-from p2pcrawl.frontier.records.columns import PLACE, named, place_of
+from p2pcrawl.frontier.records.columns import PARENT, PLACE, TOLD, found_row, named, place_of
 from p2pcrawl.model.crawl.job import START_URL, is_idle
 from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
 from p2pcrawl.model.crawl.record import VISIT_MAX, Order, Phase
@@ -109,6 +110,22 @@ def restart(db: sqlite3.Connection, job: int, orders: Mapping[int, Order]) -> tu
         _visit_again(db, rows, change, orders)
         tallies.write(db, {job: change})
     return change, {row["bucket"] for row in rows}
+
+
+def enter(db: sqlite3.Connection, records: Sequence[int]) -> list[EnteredRow]:
+    """Makes entries, in a transaction that is open, of those of these records that are none; returns them as they were
+    when they were found, which is all that copies need to hear.
+    """
+    new = run_many(
+        db,
+        "WITH e (id) AS (",
+        [(record,) for record in records],
+        ") UPDATE record SET seed = 1 FROM e WHERE record.id = e.id AND record.seed = 0 RETURNING record.id",
+    )
+    if not new:
+        return []
+    told = run_many(named(db), f"SELECT {TOLD}, r.bucket FROM record AS r {PARENT} WHERE r.id IN (", new, ")")
+    return [EnteredRow(row["id"], row["bucket"], found_row(row)) for row in told]
 
 
 def take_up_found(

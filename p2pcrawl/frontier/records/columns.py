@@ -38,7 +38,7 @@ PLACE = "r.id, r.job, r.host, r.kind, r.priority, r.depth"
 """Selects what :func:`place_of` reads, from ``record AS r``."""
 ITEMS_VISIT = f"coalesce(r.told, CASE WHEN r.phase = {int(Phase.QUEUED)} THEN max(r.visit - 1, 0) ELSE r.visit END)"
 """The visit that the items of a record are of. Before format 5 none but the last one had any."""
-STAMPED = "r.visit, r.phase, r.attempts, r.losses"
+STAMPED = "r.visit, r.phase, r.attempts, r.losses, r.seed"
 """Selects what :func:`stamp_in` reads, from ``record AS r``."""
 KNOWN = (
     f"{_STATE}, r.host, r.bucket, r.parent, r.found, r.phase, r.status, r.reason, r.size, r.ended,"
@@ -57,7 +57,7 @@ def named(db: sqlite3.Connection) -> sqlite3.Cursor:
 
 def stamp_in(row: sqlite3.Row) -> int:
     """Returns the stamp of a record."""
-    return stamp_of(row["visit"], row["phase"], row["attempts"], row["losses"])
+    return stamp_of(row["visit"], row["phase"], row["attempts"], row["losses"], entry=bool(row["seed"]))
 
 
 def link_of(row: sqlite3.Row) -> Link:

@@ -1,4 +1,5 @@
-"""Records that come from another master, merged with those that are here: of two, the one with the greater stamp wins.
+"""Records that come from another master, merged with those that are here: of two, the one that is further wins, and an
+entry is what any of them was.
 
 What wins brings everything along: how its turn ended, and its items, which replace those that are here. A visit that
 has only begun leaves the items of the visit before where they are. A record that is queued by a newer visit enters the
@@ -10,6 +11,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from p2pcrawl.frontier.database.known import Key, numbers_of
 from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.records import tallies
@@ -18,7 +21,7 @@ from p2pcrawl.frontier.records.candidates import queued
 from p2pcrawl.frontier.records.columns import PLACE, STAMPED, named, place_of, stamp_in
 from p2pcrawl.frontier.records.item_table import ItemTable
 from p2pcrawl.model.crawl.fingerprint import halves
-from p2pcrawl.model.crawl.record import VISIT_MAX, Phase
+from p2pcrawl.model.crawl.record import VISIT_MAX, Phase, is_further
 from p2pcrawl.wire.messages.peer_messages import UNTOLD, Row
 
 _HERE = f"{PLACE}, r.bucket, r.reason, r.turn, {STAMPED}"
@@ -26,25 +29,36 @@ _HERE = f"{PLACE}, r.bucket, r.reason, r.turn, {STAMPED}"
 
 
 def by_key(moved: Iterable[MovedRow]) -> dict[Key, MovedRow]:
-    """Returns for each record that comes the row that wins."""
+    """Returns for each record that comes the row that wins: an entry, if any of its rows is one."""
     best: dict[Key, MovedRow] = {}
+    entries: set[Key] = set()
     for each in moved:
         key = (*halves(each.row.link.fingerprint), each.row.job)
-        if key not in best or best[key].row.stamp < each.row.stamp:
+        if each.row.link.seed:
+            entries.add(key)
+        if key not in best or is_further(each.row.stamp, best[key].row.stamp):
             best[key] = each
+    for key in entries:
+        if not best[key].row.link.seed:
+            best[key] = _as_entry(best[key])
     return best
+
+
+def _as_entry(moved: MovedRow) -> MovedRow:
+    link = moved.row.link._replace(seed=True)
+    return MovedRow(moved.new._replace(link=link), msgspec.structs.replace(moved.row, link=link))
 
 
 def merge(
     db: sqlite3.Connection, items: ItemTable, moved: dict[Key, MovedRow], batch: Batch, result: Committed, now: int
 ) -> None:
     """Merges rows with what is here. ``moved`` are all known here by now, the new ones as if they had just been
-    found.
+    found, and entries as such.
     """
     numbers = numbers_of(db, [key for key, each in moved.items() if each.row.stamp])
     rows = {record: moved[key].row for key, record in numbers.items()}
     found = run_many(named(db), f"SELECT {_HERE} FROM record AS r WHERE r.id IN (", [(number,) for number in rows], ")")
-    won = [(here, rows[here["id"]]) for here in found if stamp_in(here) < rows[here["id"]].stamp]
+    won = [(here, rows[here["id"]]) for here in found if is_further(rows[here["id"]].stamp, stamp_in(here))]
     items.mark({n: row for n, row in _equal(found, rows) if row.marks})
     run_many(
         db,
@@ -73,7 +87,7 @@ def _equal(found: Iterable[sqlite3.Row], rows: dict[int, Row]) -> Iterator[tuple
     """Yields the rows that say what is known here, which a sink may have from elsewhere."""
     for here in found:
         row = rows[here["id"]]
-        if stamp_in(here) == row.stamp:
+        if stamp_in(here) >> 1 == row.stamp >> 1:
             yield here["id"], row
 
 

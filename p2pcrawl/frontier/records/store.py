@@ -114,7 +114,10 @@ class Store:
         if batch.moved:
             self._adopt(batch, result, now)
         if batch.links:
-            self._discover(batch.links, batch, result, now)
+            result.entered = cleared.enter(db, self._discover(batch.links, batch, result, now))
+            if result.entered:
+                # Others know of these links, and not that they are entries: that goes ahead of what led to them, too.
+                self._copied.fall_back(min(each.record for each in result.entered) - 1)
             self._find_cleared(batch, result)
         self._items.stage(batch.staged)
         if batch.endings or batch.items:
@@ -161,9 +164,9 @@ class Store:
         if batch.returned:
             run_many(self._db, "DELETE FROM lease WHERE record IN (", [(r,) for r in batch.returned], ")")
 
-    def _discover(self, links: Sequence[NewLink], batch: Batch, result: Committed, now: int) -> None:
-        """Makes new links records, and queues them."""
-        new = self._new_links(links)
+    def _discover(self, links: Sequence[NewLink], batch: Batch, result: Committed, now: int) -> list[int]:
+        """Makes new links records, and queues them. Returns the records of those that are known and come as entries."""
+        new, known = self._known_apart(links)
         due_visits.hasten(self._db, [link for link in links if link.changed], now)
         records, seen, queue, imprints = [], [], [], []
         for (hi, lo, job), found in new:
@@ -184,6 +187,7 @@ class Store:
         run_many(self._db, "INSERT INTO seen_young", seen)
         run_many(self._db, "INSERT INTO queue_young", queue)
         self._young += len(new)
+        return known
 
     def _find_cleared(self, batch: Batch, result: Committed) -> None:
         """Queues again what was cleared and is linked to."""
@@ -194,29 +198,34 @@ class Store:
     def _adopt(self, batch: Batch, result: Committed, now: int) -> None:
         """Takes in records that come with their bucket: new here, or merged with what is here."""
         moved = merging.by_key(batch.moved)
-        self._discover([each.new for each in moved.values()], batch, result, now)
+        entered = cleared.enter(self._db, self._discover([each.new for each in moved.values()], batch, result, now))
         result.touched.update(candidate.bucket for candidate in result.fresh)
+        result.touched.update(row.bucket for row in entered)
         result.came.update(candidate.record for candidate in result.fresh)
         merging.merge(self._db, self._items, moved, batch, result, now)
         if imprints := [key for key, each in moved.items() if each.new.link.url.startswith(IMPRINT_URL)]:
             numbers = numbers_of(self._db, imprints)
             self._imprints.learn({record: moved[key].new.link for key, record in numbers.items()})
 
-    def _new_links(self, links: Sequence[NewLink]) -> Collection[tuple[Key, NewLink]]:
-        """Returns the links that are not in the table, each once, in their order."""
+    def _known_apart(self, links: Sequence[NewLink]) -> tuple[Collection[tuple[Key, NewLink]], list[int]]:
+        """Returns the links that are not in the table, each once, in their order, and the records of those that are
+        there and come as entries.
+        """
         first: dict[Key, NewLink] = {}
         doubtful: list[Key] = []
         for new in links:
             hi, lo = halves(new.link.fingerprint)
             key = (hi, lo, new.job)
-            if key in first:
+            if (met := first.get(key)) is not None:
+                if new.link.seed and not met.link.seed:
+                    first[key] = met._replace(link=met.link._replace(seed=True))
                 continue
             first[key] = new
             if not self._filter.add(f"{hi}.{lo}.{new.job}"):
                 doubtful.append(key)
-        for known in numbers_of(self._db, doubtful):
-            del first[known]
-        return first.items()
+        known = numbers_of(self._db, doubtful)
+        coming = [number for key, number in known.items() if first.pop(key).link.seed]
+        return first.items(), coming
 
     # -- loading ------------------------------------------------------------------------------
 

@@ -10,7 +10,8 @@ So a mark is kept on disk: the record up to which all links were acknowledged by
 order (``frontier.database.copied_mark``). What is behind it when this master begins, or meets others after it was
 alone, is sent before any copy is brought up to date, before any end of a page, and before any bucket is let go of: to
 the holders of what is our own, to the owners of what is not. It travels as what it was when it was found, so nothing of
-it can say too much; what has come of it follows with its bucket.
+it can say too much; what has come of it follows with its bucket. A link that has become an entry is news, too: the
+mark falls back to before it until that is acknowledged.
 
 More than ``MESSAGES_MAX`` messages carry are not sent ahead: hosts would wait for them. That is so where one was alone
 for long (docs/copies.md).
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Collection
 
 from p2pcrawl.core.buckets.ownership import Router
 from p2pcrawl.frontier.records.recorder import Recorder
@@ -63,6 +65,8 @@ class LinksFirst:
         """How often links may have gone to nobody: at the beginning that is not known."""
         self._closed = 0
         """How many of these were made good."""
+        self._entering = 0
+        """Turns in which links became entries, of which that is not acknowledged yet."""
         self._in_order = asyncio.Event()
         self._sending = Tasks()
         if copying.copies > 1:
@@ -76,18 +80,24 @@ class LinksFirst:
 
     # -- turn by turn -------------------------------------------------------------------------
 
-    def committed(self, last: int) -> None:
-        """Takes in the last record of a turn, whose links are on their way to their holders."""
-        if last != self._last:
+    def committed(self, last: int, entered: Collection[int] = ()) -> None:
+        """Takes in the last record of a turn, whose links are on their way to their holders. ``entered``: earlier
+        records which became entries in it, so that there is more to be told of them.
+        """
+        if entered:
+            self._entering += 1
+            self.mark = min(self.mark, min(entered) - 1)
+        if entered or last != self._last:
             self._last = last
-            self._copier.when_safe(lambda: self._acknowledged(last))
+            self._copier.when_safe(lambda: self._acknowledged(last, has_entered=bool(entered)))
 
-    def _acknowledged(self, last: int) -> None:
+    def _acknowledged(self, last: int, *, has_entered: bool) -> None:
+        self._entering -= has_entered
         if self._copying.alone:
             self._gaps += 1
             self._in_order.clear()
             self._copier.withhold()
-        elif self._closed == self._gaps:
+        elif self._closed == self._gaps and not self._entering:
             self.mark = last
 
     # -- what went out of order ---------------------------------------------------------------
@@ -119,7 +129,7 @@ class LinksFirst:
             log.debug("what was found is not sent ahead: %s", error)
 
     def _close_gaps(self, mark: int) -> None:
-        self.mark, self._closed = mark, self._gaps
+        self.mark, self._closed = self.mark if self._entering else mark, self._gaps
         self._in_order.set()
         self._copier.withhold_no_longer()
 

@@ -21,7 +21,8 @@ class Replication:
         self._router = router
 
     def replicate(self, ended: list[Ending], committed: Committed) -> None:
-        """Makes a transfer of links that are new and pages that ended in a turn. Call it once a turn.
+        """Makes a transfer of links that are new, or entries from now on, and pages that ended in a turn. Call it once
+        a turn.
 
         What comes with a bucket that is not served yet is brought to its holders with everything else of that, and held
         up by nobody: it is many rows, of which others have copies.
@@ -33,11 +34,12 @@ class Replication:
                 row_forms.copy_of_candidate(c, kept.get(c.record))
                 for c in committed.fresh
                 if followers(c.bucket) and (c.record not in came or serves(c.bucket))
-            ],
+            ]
+            + [row_forms.copy_of_row(each.row, each.bucket) for each in committed.entered if followers(each.bucket)],
             [
                 row_forms.copy_of_ending(e, committed.staged.get(e.candidate.record), kept.get(e.candidate.record))
                 for e in ended
                 if followers(e.candidate.bucket) and e.candidate.record not in committed.ended
             ],
         )
-        self._links_first.committed(committed.last_record)
+        self._links_first.committed(committed.last_record, [each.record for each in committed.entered])

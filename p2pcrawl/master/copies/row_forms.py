@@ -10,7 +10,7 @@ import msgspec
 from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.frontier.records.batch import Ending, KeptItems
 from p2pcrawl.model.crawl.page_link import Link
-from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.crawl.record import Phase, is_entry
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.messages.peer_messages import UNTOLD, CopyRow, Row
 
@@ -80,6 +80,8 @@ def row_of_copy(copy: CopyRow) -> Row:
         raise LinkError(f"a copy of bucket {copy.bucket} holds no row: {error}") from error
     if row.link.fingerprint != copy.fingerprint or row.job != copy.job:
         raise LinkError(f"a copy of bucket {copy.bucket} holds another row than it says")
+    if is_entry(copy.stamp) and not row.link.seed:
+        row.link = row.link._replace(seed=True)
     row.items, row.data, row.marks = copy.items, copy.data, copy.marks
     return row
 

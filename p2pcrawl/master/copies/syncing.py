@@ -23,6 +23,7 @@ from p2pcrawl.master.copies.row_forms import copy_of_row, rows_of_copies
 from p2pcrawl.master.neighbours.host_notes import HostNotes
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.fingerprint import SIZE, halves, pack_halves
+from p2pcrawl.model.crawl.record import adds
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.overlay.peers import Peers
 from p2pcrawl.overlay.tasks import end
@@ -186,11 +187,11 @@ class Syncing:
         listed = await self._peers.ask(node, ListKeys(0, [wire.WireRange(*where)]))
         theirs = _keys_of(listed)
         ours = {(hi, lo, job): stamp for hi, lo, job, stamp in await self._own.keys([where])}
-        lacking = [key for key, stamp in ours.items() if theirs.get(key, -1) < stamp]
+        lacking = [key for key, stamp in ours.items() if adds(stamp, theirs.get(key, -1))]
         for start in range(0, len(lacking), SEND_ROWS):
             found = await self._own.rows_by_key(where.bucket, lacking[start : start + SEND_ROWS])
             await self._send(node, [copy_of_row(row, where.bucket) for row in found])
-        ahead = [key for key, stamp in theirs.items() if ours.get(key, -1) < stamp]
+        ahead = [key for key, stamp in theirs.items() if adds(stamp, ours.get(key, -1))]
         for start in range(0, len(ahead), SEND_ROWS):
             part = ahead[start : start + SEND_ROWS]
             keys = b"".join(pack_halves(hi, lo) for hi, lo, _ in part)

@@ -34,7 +34,9 @@ class Order(StrEnum):
 
 
 COUNT_MAX = (1 << 15) - 1
-"""More attempts or losses than this count as so many."""
+"""More attempts than this count as so many."""
+LOSSES_MAX = (1 << 14) - 1
+"""More losses than this count as so many."""
 VISIT_MAX = (1 << 30) - 1
 PAGE_TYPE_MAX = 200
 """In characters."""
@@ -44,13 +46,14 @@ No page is tried so often.
 """
 
 
-def stamp_of(visit: int, phase: int, attempts: int, losses: int) -> int:
-    """Packs how far a record is into one number of 62 bits: of two, the greater one is what a merge keeps.
+def stamp_of(visit: int, phase: int, attempts: int, losses: int, *, entry: bool = False) -> int:
+    """Packs how far a record is into one number of 62 bits, and in its last bit whether it is an entry of its job.
 
-    Ordered by visit, then phase, then attempts, then losses.
+    Ordered by visit, then phase, then attempts, then losses: of two records that differ in these, a merge keeps the
+    greater one. An entry is what any of them was: see ``merged_stamp``.
     """
-    visit = min(max(visit, 0), VISIT_MAX)
-    return visit << 32 | phase << 30 | min(max(attempts, 0), COUNT_MAX) << 15 | min(max(losses, 0), COUNT_MAX)
+    visit, attempts, losses = min(max(visit, 0), VISIT_MAX), min(max(attempts, 0), COUNT_MAX), max(losses, 0)
+    return visit << 32 | phase << 30 | attempts << 15 | min(losses, LOSSES_MAX) << 1 | entry
 
 
 def visit_of(stamp: int) -> int:
@@ -61,3 +64,23 @@ def visit_of(stamp: int) -> int:
 def phase_of(stamp: int) -> Phase:
     """Returns the phase that a stamp holds: how far the record's visit is."""
     return Phase(stamp >> 30 & 3)
+
+
+def is_entry(stamp: int) -> bool:
+    """Tells whether a stamp is of an entry."""
+    return bool(stamp & 1)
+
+
+def is_further(stamp: int, other: int) -> bool:
+    """Tells whether a record is further than another one, by their stamps; -1 is that of none."""
+    return stamp >> 1 > other >> 1
+
+
+def merged_stamp(stamp: int, other: int) -> int:
+    """Returns the stamp of two records that are merged: as far as the one that is further, and an entry if any is."""
+    return max(stamp, other) | (stamp & 1) | (other & 1)
+
+
+def adds(stamp: int, other: int) -> bool:
+    """Tells whether a record would change another one that it is merged with, by their stamps; -1 is that of none."""
+    return other < 0 or merged_stamp(stamp, other) != other

@@ -145,7 +145,7 @@ class Explanation:
 
     async def _copies(self, record: RecordRow) -> list[dict[str, Any]]:
         """Asks the other holders of a record's bucket whether they have it in the same state."""
-        ours = stamp_of(record.visit, record.phase, record.attempts, record.losses)
+        ours = stamp_of(record.visit, record.phase, record.attempts, record.losses, entry=record.link.seed)
         nodes = [node for node in self._cluster.ownership.holders(record.bucket) if node != self._peers.me]
         stamps = await asyncio.gather(*(self._stamp_at(node, record) for node in nodes))
         told = []

@@ -12,7 +12,6 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from p2pcrawl.fetch.components.referrer import PAGE_POLICY
-from p2pcrawl.fetch.connection.guard import opened_by
 from p2pcrawl.model.crawl.fingerprint import SIZE, Fingerprint, fingerprint
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.request import Request, callback_name
@@ -201,7 +200,7 @@ class Harvest:
         urls: list[str] = []
         limit, seed, wanted = settings.urllength_limit, self._seed, self._examples.wants(Filter.OFFSITE)
         for url in some:
-            if (url in memory and not (seed and self._opens(url))) or url in keys:
+            if (url in memory and not seed) or url in keys:
                 filtered[Filter.SEEN] += 1
             elif limit and len(url) > limit:
                 self._leave_out(url, Filter.URL_LENGTH)
@@ -239,7 +238,7 @@ class Harvest:
         self._ordinal += 1
         salt = f"{self.task.link.fingerprint.hex()}.{self._ordinal}" if request.dont_filter else ""
         print_, key = self._known_as(request, url, salt)
-        if (key in self._memory and not newer and not self._opens(url)) or key in self._keys:
+        if (key in self._memory and not newer and not self._seed) or key in self._keys:
             self.filtered[Filter.SEEN] += 1
             return False
         self._keys.add(key)
@@ -260,7 +259,7 @@ class Harvest:
         url = request.url
         if url not in self._memory and url not in self._keys:
             return False
-        return self._is_plain(request) and not self._opens(url)
+        return self._is_plain(request) and (not self._seed or url in self._keys)
 
     def _allowed(self, source: Request | LinkBatch) -> Callable[[str], bool]:
         """Returns the test of where a link may lead. A start URL, or a request that insists, may leave the site."""
@@ -342,12 +341,6 @@ class Harvest:
             return ()
         names = {w.lower() for w in wanted}
         return tuple((name, value) for name, value in source.headers.lines if name.lower() in names)
-
-    def _opens(self, url: str) -> bool:
-        """Tells whether a start URL is more than a link that was reported before: its master must hear that it is
-        one.
-        """
-        return self._seed and bool(opened_by(url))
 
     @property
     def gathered(self) -> bool:

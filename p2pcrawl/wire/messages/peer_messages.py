@@ -208,7 +208,7 @@ class Row(Record):
     @property
     def stamp(self) -> int:
         """Tells how far the record is; see ``model.record.stamp_of``."""
-        return stamp_of(self.visit, self.phase, self.attempts, self.losses)
+        return stamp_of(self.visit, self.phase, self.attempts, self.losses, entry=self.link.seed)
 
 
 class Forgotten(PeerReply, tag=32):

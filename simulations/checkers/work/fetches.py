@@ -19,11 +19,13 @@ def check(evidence: Evidence) -> Iterator[str]:
     retried = Counter(visit.url for visit in visits if not visit.answered)
     # What failed is fetched anew when somebody asks for that, though it was answered.
     anew = len(evidence.asked_anew())
-    lost = excused((*evidence.incidents, *evidence.lapses), visits, again=evidence.rounds > 1)
+    begun, entries = len(evidence.begun_anew()), evidence.entries()
+    lost = excused((*evidence.incidents, *evidence.lapses), visits, again=evidence.rounds > 1 or begun > 0)
     for url, times in sorted(asked.items()):
         page = evidence.web.pages.get(url)
         fails = page is not None and _fails(page)
-        allowed = evidence.rounds + retried[url] + lost[url] + (anew if fails else 0)
+        again = (anew if fails else 0) + (begun if url in entries else 0)
+        allowed = evidence.rounds + retried[url] + lost[url] + again
         if times > allowed:
             who = ", ".join(f"{v.node} at {v.began_s:.2f} s ({v.failure or v.status})" for v in visits if v.url == url)
             yield f"{url} was asked for {times} times, {allowed} are accounted for: {who}"

@@ -140,5 +140,5 @@ def _wrong(who: str, told: dict[str, Any], truth: dict[str, int], evidence: Evid
             yield f"{who} {what} {told[what]}, and the web saw {made}"
     # What the spider counted came with the ends of its pages: none of it twice, and all of it where nobody died.
     seen, ran = told["stats"].get(SEEN, 0), len([visit for visit in evidence.pages if visit.status == 200])
-    if seen > ran or (calm and seen != truth["pages"]):
+    if seen > ran or (calm and seen < truth["pages"]) or (calm and seen > truth["pages"] and not evidence.begun_anew()):
         yield f"{who} its spider saw {seen} pages, and the web gave {ran}, of which {truth['pages']} are through"

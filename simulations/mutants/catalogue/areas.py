@@ -21,7 +21,7 @@ from .cluster import (
     of_states,
     of_takeover,
 )
-from .rows import of_copies, of_disks, of_frontier, of_keeping, of_links_first
+from .rows import of_copies, of_disks, of_entries, of_frontier, of_keeping, of_links_first
 from .work import (
     of_bench,
     of_boards,
@@ -49,6 +49,7 @@ _AREAS: tuple[tuple[Mutant, ...], ...] = (
     of_takeover.MUTANTS,
     of_copies.MUTANTS,
     of_disks.MUTANTS,
+    of_entries.MUTANTS,
     of_frontier.MUTANTS,
     of_keeping.MUTANTS,
     of_links_first.MUTANTS,

@@ -6,13 +6,14 @@ import json
 from collections import Counter
 from dataclasses import replace
 from math import inf
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from simulations.checkers import CHECKERS, Evidence, violations
 from simulations.checkers.work import told
 from simulations.observe.alarms import Alarm
+from simulations.observe.contents import Content
 from simulations.observe.folders import DONE, DROPPED, FAILED, PHASES, QUEUED, Copy, Folder, Record, print_of
 from simulations.observe.incidents import LEAVE, PAUSE, Incident
 from simulations.observe.inventory import Held, Inventory
@@ -454,6 +455,26 @@ def give_out_an_item_of_another_page(evidence: Evidence) -> None:
     evidence.results.append(item_of(url, evidence.web.body(other)))
 
 
+def take_an_entry_for_a_link(evidence: Evidence) -> None:
+    """Says of a page that people put into the job only what is known of a link: with visits, to be said of no disk."""
+    url = next(url for url in evidence.items if url not in evidence.web.starts)
+    evidence.asked.append(Asked(10.0, 10.1, "m0", "inject", {"urls": [url]}, {}, ""))
+    row = content_of(evidence, url)
+    cast(dict, evidence.held)["m0"] = [row]
+
+
+def leave_an_entry_as_it_was(evidence: Evidence) -> None:
+    evidence.asked.append(Asked(200.0, 200.1, "m0", "clear", {}, {}, ""))
+
+
+def content_of(evidence: Evidence, url: str) -> Content:
+    """Returns what a disk says of a page that is done, as the web has it."""
+    body = evidence.web.body(url)
+    item = json.dumps(item_of(url, body)).encode()
+    parent = next((other.url for other in evidence.web.pages.values() if url in other.links), "")
+    return Content(False, print_of(url), url, DONE, 200, len(body), 99, False, parent, 0, 1, (item,))
+
+
 def log_an_error(evidence: Evidence) -> None:
     evidence.alarms.append(Alarm(5.0, "m0", "upkeep: the patrol failed: KeyError('m1')", "KeyError"))
 
@@ -611,6 +632,8 @@ FAULTS = {
     finish_with_a_page_queued: "endings",
     tell_what_no_order_explains: "verbs",
     give_out_an_item_of_another_page: "contents",
+    take_an_entry_for_a_link: "entries",
+    leave_an_entry_as_it_was: "entries",
     ask_what_was_let_go_of: "permissions",
     vote_twice: "ballots",
     queue_what_has_ended: "tables",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.frontier.records import cleared
 from p2pcrawl.frontier.records.batch import NewLink
@@ -36,6 +37,16 @@ def found(store: Store, *links: NewLink) -> list[str]:
     batch = batch_of(links)
     batch.cleared = {1} if store.tallies(1).get("dropped:cleared") else ()
     return [candidate.link.url for candidate in store.commit(batch).fresh]
+
+
+def finish(store: Store, candidate: Candidate) -> None:
+    batch = batch_of()
+    grant(batch, candidate)
+    store.commit(batch)
+    batch = batch_of()
+    end(batch, candidate)
+    batch.tallies[1]["pages"] += 1
+    store.commit(batch)
 
 
 def cleared_all(store: Store, *kinds: str) -> int:
@@ -132,6 +143,33 @@ def test_restart_begins_entries_anew_and_nothing_else(store: Store) -> None:
     assert touched == {placed("entry").bucket}
     assert [(c.link.url, c.visit) for c in load(store, f"{HOST}/entry")] == [(f"{HOST}/entry", 1)]
     assert_counters_equal_census(store)
+
+
+def test_link_that_comes_as_an_entry_later_is_one_and_is_begun_anew(store: Store) -> None:
+    found(store, placed("page"), placed("other"))
+    [page] = [c for c in load(store, f"{HOST}/page") if c.link.url.endswith("page")]
+    finish(store, page)
+
+    first = store.commit(batch_of([placed("page", seed=True)]))
+    second = store.commit(batch_of([placed("page", seed=True), placed("page")]))
+    changes, _ = store.restart(1, ORDERS)
+
+    assert [(each.record, each.row.link.seed, each.row.stamp >> 1) for each in first.entered] == [
+        (page.record, True, 0)
+    ]
+    assert not first.fresh and not second.entered
+    assert changes["queued"] == 1
+    assert {c.link.url: (c.visit, c.link.seed) for c in load(store, f"{HOST}/page")} == {
+        f"{HOST}/page": (1, True),
+        f"{HOST}/other": (0, False),
+    }
+    assert_counters_equal_census(store)
+
+
+def test_link_that_is_an_entry_in_the_same_batch_is_one(store: Store) -> None:
+    [fresh] = store.commit(batch_of([placed("page"), placed("page", seed=True)])).fresh
+
+    assert fresh.link.seed
 
 
 # -- boards that were taken away ------------------------------------------------------------------

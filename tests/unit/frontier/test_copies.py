@@ -23,6 +23,7 @@ from p2pcrawl.frontier.copies.copy_store import LAYOUT, CopyStore, NoteRow, Spoo
 from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.model.cluster.account import Account, AccountKey
 from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.crawl.record import Phase, merged_stamp, stamp_of
 from p2pcrawl.model.errors import DamagedError, LinkError, StorageError
 from p2pcrawl.wire.messages.peer_messages import CopyRow
 from tests.unit.frontier.batches import copy_row, place_of
@@ -38,7 +39,7 @@ def store(tmp_path: Path) -> Iterator[CopyStore]:
 
 
 def copy(number: int, stamp: int = 0, *, bucket: int = 1, job: int = 1, data: bytes = b"") -> CopyRow:
-    return copy_row(bucket, number - 50, -number, job, stamp, b"%d at %d" % (number, stamp), data)
+    return copy_row(bucket, number - 50, -number, job, stamp, b"%d at %d" % (number, stamp >> 1), data)
 
 
 def contents(store: CopyStore, *, limit: int = 1000, bytes_max: int = 1 << 20) -> list[CopyRow]:
@@ -51,7 +52,7 @@ def contents(store: CopyStore, *, limit: int = 1000, bytes_max: int = 1 << 20) -
 
 
 rows_of_any_stamp = st.lists(
-    st.builds(copy, st.integers(0, 6), st.integers(0, 4), bucket=st.integers(1, 2), job=st.integers(1, 2)),
+    st.builds(copy, st.integers(0, 6), st.integers(0, 7), bucket=st.integers(1, 2), job=st.integers(1, 2)),
     max_size=14,
 )
 
@@ -63,7 +64,10 @@ def test_rows_come_to_the_same_in_whatever_order_and_however_often_they_are_put(
 ) -> None:
     best: dict[tuple[int, ...], CopyRow] = {}
     for row in rows:
-        best[place_of(row)] = max(row, best.get(place_of(row), row), key=lambda r: r.stamp)
+        known = best.get(place_of(row), row)
+        best[place_of(row)] = replace(
+            max(row, known, key=lambda r: r.stamp), stamp=merged_stamp(row.stamp, known.stamp)
+        )
     store.drop(EVERYTHING)
 
     again = rows + dice.sample(rows, len(rows) // 2)
@@ -78,14 +82,37 @@ def test_rows_come_to_the_same_in_whatever_order_and_however_often_they_are_put(
     assert store.put(rows) == 0
 
 
-def test_greater_stamp_wins_and_an_equal_one_stays_what_it_is(store: CopyStore) -> None:
-    first = copy(1, 5, data=b"kept")
+def test_entry_stays_one_whatever_is_merged_with_it_and_its_page_is_what_is_further(store: CopyStore) -> None:
+    link, entry, done = copy(1, 8), copy(1, 9), copy(1, 40, data=b"items")
+
+    assert [store.put([row]) for row in (link, done, entry, link, done)] == [1, 1, 1, 0, 0]
+
+    assert contents(store) == [replace(done, stamp=41)]
+
+
+def test_older_copies_are_stamped_as_copies_are_now(tmp_path: Path) -> None:
+    CopyStore(tmp_path).close()
+    with sqlite3.connect(tmp_path / LAYOUT.file) as db:
+        db.execute("INSERT INTO body VALUES (7, ?, 1, ?)", (b"row", b"item"))
+        db.execute("INSERT INTO held VALUES (1, 2, 3, 4, ?, 7, 0)", (5 << 32 | 3 << 30 | 6 << 15 | 7,))
+        db.execute("PRAGMA user_version=8")
+    db.close()
+
+    store = CopyStore(tmp_path)
+    found = contents(store)
+    store.close()
+
+    assert [row.stamp for row in found] == [stamp_of(5, Phase.DONE, 6, 7)]
+
+
+def test_further_row_wins_and_one_that_is_as_far_stays_what_it_is(store: CopyStore) -> None:
+    first = copy(1, 10, data=b"kept")
 
     assert store.put([first]) == 1
     assert store.put([replace(first, row=b"other", data=b"")]) == 0
-    assert store.put([replace(first, stamp=4, row=b"older")]) == 0
+    assert store.put([replace(first, stamp=8, row=b"older")]) == 0
     assert contents(store) == [first]
-    assert store.put([newer := copy(1, 6)]) == 1
+    assert store.put([newer := copy(1, 12)]) == 1
     assert contents(store) == [newer]
 
 

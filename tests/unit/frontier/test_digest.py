@@ -15,7 +15,17 @@ from msgspec.structs import replace
 from p2pcrawl.frontier.copies.copy_store import CopyStore
 from p2pcrawl.frontier.database import digest
 from p2pcrawl.frontier.database.digest import DEPTH_MAX, Range, bounds, split
-from p2pcrawl.model.crawl.record import COUNT_MAX, VISIT_MAX, Phase, phase_of, stamp_of, visit_of
+from p2pcrawl.model.crawl.record import (
+    COUNT_MAX,
+    LOSSES_MAX,
+    VISIT_MAX,
+    Phase,
+    is_entry,
+    is_further,
+    phase_of,
+    stamp_of,
+    visit_of,
+)
 from p2pcrawl.model.errors import LinkError
 from tests.unit.frontier.batches import copy_row
 
@@ -133,9 +143,12 @@ def test_another_key_gives_other_sums(tmp_path: Path) -> None:
 @given(*[st.tuples(numbers, st.sampled_from(Phase), st.integers(0, 99_999), st.integers(0, 99_999))] * 2)
 def test_stamps_are_ordered_as_what_they_say(one: tuple, other: tuple) -> None:
     def clamped(visit: int, phase: Phase, attempts: int, losses: int) -> tuple[int, ...]:
-        return min(visit, VISIT_MAX), phase, min(attempts, COUNT_MAX), min(losses, COUNT_MAX)
+        return min(visit, VISIT_MAX), phase, min(attempts, COUNT_MAX), min(losses, LOSSES_MAX)
 
     assert (stamp_of(*one) < stamp_of(*other)) == (clamped(*one) < clamped(*other))
+    for entry in (False, True):
+        assert is_further(stamp_of(*other), stamp_of(*one, entry=entry)) == (clamped(*one) < clamped(*other))
+        assert is_entry(stamp_of(*one, entry=entry)) == entry
     assert 0 <= stamp_of(*one) < 1 << 62
     assert (visit_of(stamp_of(*one)), phase_of(stamp_of(*one))) == clamped(*one)[:2]
 

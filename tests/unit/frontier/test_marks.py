@@ -178,12 +178,12 @@ def test_copy_is_marked_for_just_the_visit_and_number_of_items_that_it_has(held:
 
 
 def test_newer_copy_is_not_marked_by_what_sinks_had_of_the_older(held: CopyStore) -> None:
-    old, new = copy_row(1, 2, 3, 1, 7, b"row", b"ab"), copy_row(1, 2, 3, 1, 8, b"row", b"cd")
+    old, new = copy_row(1, 2, 3, 1, 6, b"row", b"ab"), copy_row(1, 2, 3, 1, 8, b"row", b"cd")
     held.put([old])
-    held.mark([mark_of(old, 7, 2)])
+    held.mark([mark_of(old, 6, 2)])
 
     held.put([new])
-    held.mark([mark_of(old, 7, 2)])
+    held.mark([mark_of(old, 6, 2)])
 
     ((kept,), _) = held.rows([1], b"", 10, 1000)
     assert (kept.stamp, kept.marks) == (8, 0)

@@ -5,16 +5,24 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from functools import reduce
+from itertools import cycle
 from pathlib import Path
 from random import Random
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from p2pcrawl.core.ring.rendezvous import BUCKETS
+from p2pcrawl.frontier.copies.copy_store import CopyStore
+from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.frontier.database.schema import FILE
-from p2pcrawl.frontier.records.batch import MovedRow, NewLink
+from p2pcrawl.frontier.records.batch import Batch, MovedRow, NewLink
 from p2pcrawl.frontier.records.store import Store
-from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.master.copies.row_forms import copy_of_row, row_of_copy
+from p2pcrawl.model.crawl.record import Phase, merged_stamp
 from p2pcrawl.wire.messages.peer_messages import Row
 from tests.unit.frontier.batches import (
     ORDERS,
@@ -56,6 +64,17 @@ def posting(url: str) -> NewLink:
 def moved(url: str, phase: Phase, attempts: int, losses: int, status: int, reason: str = "") -> MovedRow:
     new = placed(url)
     return MovedRow(new, Row(1, new.link, phase, attempts, losses, status, reason, 1))
+
+
+def row_of(url: str, visit: int, phase: Phase, attempts: int, entry: bool) -> Row:
+    reason = "why" if phase in (Phase.FAILED, Phase.DROPPED) else ""
+    return Row(1, placed(url).link._replace(seed=entry), phase, attempts, 0, 200, reason, 1, visit=visit)
+
+
+def batch_of_moved(rows: list[MovedRow]) -> Batch:
+    batch = batch_of()
+    batch.moved += rows
+    return batch
 
 
 def urls(count: int) -> list[str]:
@@ -172,6 +191,35 @@ def test_further_phase_wins_whichever_way_the_rows_go(tmp_path: Path, phase: Pha
         assert phases(target)[url] == phase
         assert load(target, url) == []
         assert_counters_equal_census(target)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    known=st.lists(st.tuples(st.integers(0, 2), st.sampled_from(Phase), st.integers(0, 2), st.booleans()), min_size=1),
+    ways=st.lists(st.booleans(), min_size=1),
+    dice=st.randoms(use_true_random=False),
+)
+def test_what_is_known_of_a_url_comes_to_the_same_in_records_and_copies_in_whatever_order(
+    tmp_path_factory: pytest.TempPathFactory, known: list, ways: list[bool], dice: Random
+) -> None:
+    """As far as any of them, and an entry if any was: whether it comes as a link or from another master."""
+    url, bucket = urls(1)[0], placed(urls(1)[0]).bucket
+    rows = [row_of(url, *fact) for fact in known]
+    store, copies = empty(tmp_path_factory.mktemp("records")), CopyStore(tmp_path_factory.mktemp("copies"))
+
+    for row, as_link in zip(dice.sample(rows, len(rows)), cycle(ways), strict=False):
+        here = placed(url)._replace(link=row.link)
+        store.commit(batch_of([here]) if as_link and not row.stamp >> 1 else batch_of_moved([MovedRow(here, row)]))
+    for row in dice.sample(rows * 2, len(rows) * 2):
+        copies.put([copy_of_row(replace(row), bucket)])
+
+    [record], _ = store.rows_of({bucket}, 0, 10)
+    [copy], _ = copies.rows({bucket}, b"", 10, 1 << 20)
+    copies.close()
+    assert record.stamp == copy.stamp == row_of_copy(copy).stamp == reduce(merged_stamp, (row.stamp for row in rows))
+    [(*_, stamp)] = store.keys([Range(bucket, 0, 0)])
+    assert stamp == record.stamp
+    assert_counters_equal_census(store)
 
 
 def test_master_is_told_of_rows_that_left_its_queue(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_every_reason_to_leave_a_link_out_is_counted() -> None:
     assert harvest.filtered == {Filter.OFFSITE: 1, Filter.URL_LENGTH: 1, Filter.SEEN: 1, Filter.INVALID: 1}
 
 
-def test_start_url_that_a_page_has_led_to_is_told_as_one_if_it_opens_its_host() -> None:
+def test_start_url_that_a_page_has_led_to_is_told_as_one() -> None:
     memory = Memory()
     urls = ["http://10.0.0.5/", "http://a.example/", "http://shop.localhost/x"]
     page = harvest_of(memory=memory)
@@ -54,7 +54,7 @@ def test_start_url_that_a_page_has_led_to_is_told_as_one_if_it_opens_its_host() 
     for add in (lambda h: h.add_links(batch_of(*urls)), lambda h: [h.add_request(Request(url)) for url in urls]):
         start = harvest_of(memory=memory, start=True)
         add(start)
-        assert urls_of(start) == ["http://10.0.0.5/", "http://shop.localhost/x"]
+        assert urls_of(start) == urls
 
 
 def test_page_at_the_limit_of_depth_leads_no_deeper() -> None:
