@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from p2pcrawl.model.timings import TIMINGS
 
@@ -21,7 +22,7 @@ IN_HAND_S = TIMINGS.loan_term_s
 ON_ITS_WAY_S = 1.0
 """What a slave begins so soon after it said that it has stopped may have been granted before that was heard."""
 OBEYED_S = 1.0
-"""So soon after a call was answered what a person said of a host is obeyed by all."""
+"""So soon after a call was answered what a person said of a host is obeyed by all that are there and in touch."""
 TOLERANCE = 0.97
 """Clocks differ by 2 %, and a timer of asyncio may fire a moment early."""
 
@@ -33,7 +34,7 @@ def check(evidence: Evidence) -> Iterator[str]:
     # Beyond a partition somebody else holds itself the owner; until both act in one view each keeps its own pace.
     split = [(i.began_s, i.agreed_s) for i in evidence.incidents if i.everywhere and not evidence.majority]
     for host, visits in by_host.items():
-        said = [change for change in evidence.changes if change.host == host]
+        said = [_Said.of(change, evidence.incidents) for change in evidence.changes if change.host == host]
         patience = _Patience.of(evidence.web.hosts.get(host), evidence.options.delay_s, said)
         for visit in sorted(visits, key=lambda v: v.began_s):
             if not any(began_s <= visit.began_s <= agreed_s for began_s, agreed_s in split):
@@ -41,6 +42,25 @@ def check(evidence: Evidence) -> Iterator[str]:
             patience.spaced_at = max(patience.spaced_at, _end(visit, evidence.incidents))
             if visit.failure != "cut" and not _died_with(visit, evidence):
                 patience.learn(visit)
+
+
+class _Said(NamedTuple):
+    """The word of a person on a host, and what kept masters from hearing of it when it was said."""
+
+    change: HostChange
+    unheard: tuple[Incident, ...] = ()
+
+    @classmethod
+    def of(cls, change: HostChange, incidents: Sequence[Incident]) -> _Said:
+        """Returns it with what went on when it was answered: beyond a cut, or asleep, one hears of it afterwards."""
+        met = (i for i in incidents if i.began_s <= change.answered_s and i.ended_s >= change.began_s)
+        return cls(change, tuple(i for i in met if i.everywhere or i.what == PAUSE))
+
+    def must_be_obeyed(self, visit: Visit) -> bool:
+        """Tells whether the master for which a request was made must have heard of it."""
+        deaf = (i for i in self.unheard if i.everywhere or visit.master in i.nodes)
+        heard_s = max((i.agreed_s if i.everywhere else i.ended_s for i in deaf), default=0.0)
+        return max(self.change.answered_s, heard_s) + OBEYED_S <= visit.began_s
 
 
 @dataclass(slots=True)
@@ -60,11 +80,11 @@ class _Patience:
     asked_at: float = 0.0
     spaced_at: float = 0.0
     """When the last answer ended."""
-    changes: Sequence[HostChange] = ()
+    changes: Sequence[_Said] = ()
     """What people said of it."""
 
     @classmethod
-    def of(cls, host: Host | None, usual_s: float, changes: Sequence[HostChange] = ()) -> _Patience:
+    def of(cls, host: Host | None, usual_s: float, changes: Sequence[_Said] = ()) -> _Patience:
         """Returns the patience that a host is due; links may lead to hosts that there are not."""
         if host is not None and host.private:
             # A private host that a start URL names is the user's own, and asked for many pages at a time.
@@ -77,7 +97,7 @@ class _Patience:
         if self.asked_at + self.grace_s <= visit.began_s < self.free_at:
             yield f"{_told(visit)} though the host had asked to be left alone until {self.free_at:.2f} s"
         told = self.told_at is not None and visit.began_s > self.told_at + self.grace_s
-        usual_s, paused = self._said(visit.began_s)
+        usual_s, paused = self._said(visit)
         if paused:
             yield f"{_told(visit)} though a person had it paused"
         delay_s = max(usual_s, self.wanted_s) if told else usual_s
@@ -86,16 +106,16 @@ class _Patience:
             early = f"{due - visit.began_s:.2f} s too early"
             yield f"{_told(visit)} {early}: the last answer ended at {self.spaced_at:.2f} s"
 
-    def _said(self, now_s: float) -> tuple[float, bool]:
+    def _said(self, visit: Visit) -> tuple[float, bool]:
         """Returns the least delay that any of what people said asks for that may be in force, and whether all of that
         has it paused.
         """
         said: list[tuple[float | None, bool]] = [(None, False)]
-        for change in self.changes:
-            if change.answered_s + OBEYED_S <= now_s:
+        for each in self.changes:
+            if each.must_be_obeyed(visit):
                 said = []
-            if change.began_s <= now_s:
-                said.append((change.delay_s, change.paused))
+            if each.change.began_s <= visit.began_s:
+                said.append((each.change.delay_s, each.change.paused))
         delays = [self.usual_s if delay_s is None else delay_s for delay_s, _ in said]
         return min(delays), all(paused for _, paused in said)
 

@@ -21,7 +21,7 @@ from simulations.observe.loads import Peak
 from simulations.observe.losses import Reach, Said, Telling
 from simulations.observe.sightings import Presence, Sighting
 from simulations.observe.tables import Table
-from simulations.play.evidence import Asked, Remains, ScheduleKept, SinkFound
+from simulations.play.evidence import Asked, HostChange, Remains, ScheduleKept, SinkFound
 from simulations.play.healing import IDLE, SESSION, THIN, UNSERVED, VIEWS, Ailment
 from simulations.play.options import Options
 from simulations.play.spiders import SEEN, item_of
@@ -882,6 +882,19 @@ def test_a_slave_that_lies_of_having_stopped_is_believed(said_s: float, is_amiss
 
     said_at = before.began_s + said_s
     evidence.incidents.append(Incident(FAREWELL, frozenset({before.node}), said_at, said_at, frozenset()))
+
+    assert bool([*CHECKERS["politeness"](evidence)]) is is_amiss
+
+
+@pytest.mark.parametrize(("agreed_s", "is_amiss"), [(inf, False), (2.0, True), (None, True)])
+def test_what_is_said_of_a_host_beyond_a_cut_is_heard_of_afterwards(agreed_s: float | None, is_amiss: bool) -> None:
+    evidence = replace(flawless(), majority=True)
+    slowed = HostChange(evidence.web.visits[-1].host, 1.0, 1.5, 100.0, paused=False)
+
+    evidence.changes.append(slowed)
+    if agreed_s is not None:
+        cut = Incident("partition", frozenset({"m0"}), 0.5, 1.8, frozenset(), everywhere=True, agreed_s=agreed_s)
+        evidence.incidents.append(cut)
 
     assert bool([*CHECKERS["politeness"](evidence)]) is is_amiss
 
