@@ -1,14 +1,17 @@
 """Reduction: takes away whatever a failure does not need, for as long as there is time.
 
-First what happens, by delta debugging, then the web, the masters, the copies and what else there is, then once more
-what happens. A smaller web is another web: its moments are other ones, so a few seeds are tried with it, and aims at
-earlier moments.
+First a much smaller web, for what is tried with that costs little; then what happens, by delta debugging, then the web,
+the masters, the copies and what else there is, then once more what happens. A smaller web is another web: its moments
+are other ones, so a few seeds are tried with it, aims at earlier moments, and faults at earlier times. What fails while
+a run goes on is over then, and what has not failed long after that is given up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from typing import Final
 
 from ..play.aims import Aim
 from ..scenarios import SCENARIOS
@@ -21,16 +24,20 @@ PAGES = (3, 6, 10, 15, 20, 30, 45, 60, 90, 120, 180)
 SEEDS = 4
 """So many are tried with each smaller web."""
 LOSES = frozenset({"wipe", "bury"})
+SMALL: Final = 30
+"""So many pages are few."""
 LIMIT_S = 600.0
 """Virtual seconds for one trial: what hangs need not hang for long."""
+SLACK_S, SLACK_TIMES = 60.0, 3.0
+"""So much later than before it may fail, and so many times as late."""
 
 
 Play = Callable[[Case], Report]
 
 
-def simulated(case: Case) -> Report:
-    """Runs a case."""
-    return Simulation(case.plan).run()
+def simulated(case: Case, checker: str) -> Report:
+    """Runs a case, until this checker has told."""
+    return Simulation(case.plan, hasty=True, judge=checker).run()
 
 
 class TimeIsUp(Exception):
@@ -41,7 +48,7 @@ class Reduction:
     """One failure on its way to the least that still fails. ``best`` is what it has come to, whenever it is stopped."""
 
     def __init__(
-        self, case: Case, checker: str, seconds: float, tell: Callable[[str], None], play: Play = simulated
+        self, case: Case, checker: str, seconds: float, tell: Callable[[str], None], play: Play | None = None
     ) -> None:
         self.best = case.smaller(limit_s=min(case.options.limit_s or LIMIT_S, LIMIT_S))
         self.checker = checker
@@ -50,13 +57,14 @@ class Reduction:
         self.trials = 0
         self._until_s = real_clock() + seconds
         self._tell = tell
-        self._play = play
+        self._play: Play = play or partial(simulated, checker=checker)
         self._tried: dict[str, bool] = {}
 
     def run(self) -> Case:
         """Reduces, and returns the best. Raises TimeIsUp; ``best`` is right at any time."""
         if not self._take(self.best, *self._whole()):
             return self.best
+        self._pages(SMALL)
         self._parts()
         self._limits()
         for _ in range(2):
@@ -77,13 +85,20 @@ class Reduction:
             return None
         self.trials += 1
         try:
-            report = self._play(case)
+            report = self._play(self._in_time(case))
         except (OSError, ValueError, LookupError):
             # Without its other parts a fault may be one that cannot be.
             report = None
         failed = report is not None and any(v.checker == self.checker for v in report.violations)
         self._tried[key] = failed
         return report if failed else None
+
+    def _in_time(self, case: Case) -> Case:
+        """Returns a case with the time that it has to fail, if the best failed while it went on."""
+        if self.report is None or not self.report.early:
+            return case
+        limit_s = SLACK_S + SLACK_TIMES * self.report.virtual_s
+        return case.smaller(limit_s=min(case.options.limit_s or LIMIT_S, limit_s))
 
     def _take(self, *candidates: Case) -> bool:
         """Takes the first of these that still fails as the best."""
@@ -132,9 +147,9 @@ class Reduction:
         if name in SCENARIOS and name != "aimed":
             yield replace(self.best, parts=self.best.beside, own=True)
 
-    def _pages(self) -> None:
+    def _pages(self, most: int = PAGES[-1]) -> None:
         for pages in PAGES:
-            if pages >= self.best.web.pages:
+            if pages >= self.best.web.pages or pages > most:
                 return
             smaller = self.best.smaller(pages=pages)
             earlier = replace(smaller, parts=tuple(_earlier(p, pages / self.best.web.pages) for p in smaller.parts))
@@ -169,4 +184,6 @@ def _peer_loses(part: Part) -> bool:
 
 
 def _earlier(part: Part, share: float) -> Part:
-    return replace(part, nth=max(1, round(part.nth * share))) if isinstance(part, Aim) else part
+    if isinstance(part, Aim):
+        return replace(part, nth=max(1, round(part.nth * share)))
+    return part if part.at_s is None else replace(part, at_s=part.at_s * share)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..play.faults import OF_PEOPLE
 from ..report.telling import shortened
 from ..whole.outcome import Report
 from .case import Case
@@ -27,6 +28,9 @@ def story_of(case: Case, report: Report, checker: str) -> Iterator[str]:
         )
     if not report.incidents:
         yield "Nothing is done to anybody."
+    for part in case.parts:
+        if part.do in OF_PEOPLE:
+            yield f"Somebody asks for {part}."
     said = [violation.what for violation in report.violations if violation.checker == checker]
     yield f"{report.virtual_s:9.3f} s  {checker} tells:"
     yield from (f"             {shortened(what, 200)}" for what in said[:SAID_MAX])

@@ -49,6 +49,8 @@ class Report:
     """The results, as the cluster gave them out."""
     deeds: list[Deed] = field(default_factory=list)
     """All that was done to the machines, in order."""
+    early: bool = False
+    """It was over as soon as anything was amiss."""
 
     def plain(self) -> dict[str, Any]:
         """Returns all but the series and the items as data for JSON."""

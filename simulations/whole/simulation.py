@@ -91,11 +91,17 @@ class Simulation:
     """One run of a plan, from the first node to the verdict. Runs once."""
 
     def __init__(
-        self, what: Options | Plan, tell: Tell | None = None, narrate_to: TextIO | None = None, *, hasty: bool = False
+        self,
+        what: Options | Plan,
+        tell: Tell | None = None,
+        narrate_to: TextIO | None = None,
+        *,
+        hasty: bool = False,
+        judge: str = "",
     ) -> None:
         """``tell`` is called with each word of progress; ``narrate_to`` gets all that happens, for a person to read.
         ``hasty``: the run is over as soon as anything is amiss that is judged while it goes on, and that is all that
-        the report tells of.
+        the report tells of; ``judge`` names the one checker of which that holds, if it is not all.
 
         Raises ConfigurationError for a scenario, and ValueError for a control, that there is not.
         """
@@ -114,6 +120,7 @@ class Simulation:
         self._states: dict[str, str] = {}
         self._remains: list[Remains] = []
         self._hasty = hasty
+        self._judge = judge
         self._told_early: list[Violation] = []
         self._began_s = real_clock()
 
@@ -180,7 +187,7 @@ class Simulation:
             return Report(
                 options, world.trace, world.now, real_clock() - self._began_s, figures(stage, len(self._items), series),
                 found, self._command, series, stage.incidents, self._items,
-                stage.deeds,
+                stage.deeds, bool(self._told_early),
             )  # fmt: skip
 
     def _listen(self, stage: Stage, sinks: Iterable[Place]) -> None:
@@ -411,7 +418,8 @@ class Simulation:
             early = {**self._history.told, "ownership": seen.doubles, "finish": seen.overlooked}
             if self._majority:
                 early["parts"] = seen.parts.found
-            self._told_early = [Violation(checker, what) for checker, found in early.items() for what in found[:1]]
+            first = (Violation(checker, what) for checker, found in early.items() for what in found[:1])
+            self._told_early = [told for told in first if self._judge in ("", told.checker)]
         main.cancel()
 
     # -- telling ------------------------------------------------------------------------------
