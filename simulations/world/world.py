@@ -64,11 +64,12 @@ class World:
             # Collecting at odd moments would run finalizers at odd moments; the loop does it at even ones.
             gc.disable()
             self._stack.callback(gc.enable)
-        # What was there before is no business of a run's collections, which would go through all of it again. But the
-        # run before this one is, if any: what is left of it would be kept for ever.
+        # What is left of the run before this one would be kept for ever, if nobody collected it now.
         gc.collect()
-        gc.freeze()
-        self._stack.callback(gc.unfreeze)
+        if not gc.get_freeze_count():
+            # What was there before is no business of a run's collections, which would go through all of it again.
+            gc.freeze()
+            self._stack.callback(gc.unfreeze)
         # A process that is killed takes its log handlers along. Here they would hear the next worlds, and hold this.
         ours = logging.getLogger("p2pcrawl")
         self._stack.callback(setattr, ours, "handlers", [*ours.handlers])
