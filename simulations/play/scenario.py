@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from p2pcrawl.peer.config import Partition
@@ -10,7 +10,9 @@ from p2pcrawl.spiders.spider import Spider
 
 from ..kernel.paths import Law
 from ..world.web import WebPlan
-from .options import DRAWS
+from .aims import Aim
+from .faults import Fault
+from .options import DRAWS, Options
 from .spiders import Walker
 from .stage import Stage
 
@@ -39,6 +41,8 @@ class Scenario:
     """Of the masters, in turn."""
     partition: Partition = Partition.AVAILABLE
     """What the parts of a divided cluster do."""
+    parts: Callable[[Options], Sequence[Fault | Aim]] | None = None
+    """What ``faults`` does, where that is drawn before anything begins: it can be taken apart."""
     spider: type[Spider] = Walker
     keeps_raw_pages: bool = False
     """Machines keep the answers that they get."""

@@ -144,6 +144,11 @@ def _may_lose_disks(options: Options) -> bool:
     return options.replicas > 1 and options.partition != "majority"
 
 
+def drawn_parts(options: Options) -> list[Fault | Aim]:
+    """Draws all that happens."""
+    return [*drawn_faults(options), *drawn_aims(options)]
+
+
 async def faults(stage: Stage) -> None:
     options = stage.options
     await asyncio.gather(play(stage, drawn_faults(options)), strike(stage, drawn_aims(options)))
@@ -152,6 +157,7 @@ async def faults(stage: Stage) -> None:
 SCENARIO = Scenario(
     "machines die, stand still or are cut off at drawn moments: as a message leaves or comes, or something is stored",
     faults,
+    parts=drawn_parts,
     masters_min=3,
     share=0.3,
 )

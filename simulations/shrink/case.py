@@ -15,8 +15,8 @@ from ..observe.incidents import Deed
 from ..play.aims import FOR_S, Aim
 from ..play.faults import Fault
 from ..play.options import Options
-from ..play.spiders import Walker
-from ..scenarios.aimed import drawn_aims, drawn_faults
+from ..play.spiders import Beginner, Walker
+from ..scenarios import SCENARIOS
 from ..whole.plan import Plan
 from ..whole.plan_file import fault_and_aim
 from ..world.web import WebPlan
@@ -93,8 +93,9 @@ def case_of(plan: Plan) -> Case:
     # From here on it says itself what the options draw.
     options = replace(whole.options, draws=())
     parts: Sequence[Part] = ()
-    if options.scenario == "aimed" and plan.faults is None:
-        parts = (*drawn_faults(options), *drawn_aims(options))
+    scenario = SCENARIOS.get(options.scenario)
+    if scenario is not None and scenario.parts is not None and plan.faults is None:
+        parts = scenario.parts(options)
     elif isinstance(plan.faults, partial) and plan.faults.func is fault_and_aim:
         parts = (*plan.faults.keywords["faults"], *plan.faults.keywords["aims"])
     beside = whole.beside or ()
@@ -108,7 +109,11 @@ def case_of(plan: Plan) -> Case:
 
 
 def recorded(case: Case, deeds: Iterable[Deed], job_s: float) -> Case:
-    """Returns a case with the faults that a scenario's own code was seen to do, at the times when it did them."""
+    """Returns a case with the faults that a scenario's own code was seen to do, at the times when it did them; as it is
+    where its spider needs somebody who brings it URLs, for no plan does.
+    """
+    if case.spider is Beginner:
+        return replace(case, parts=case.beside, own=True)
     said = (part for part in case.beside if isinstance(part, Fault))
     return replace(case, parts=(*faults_of(deeds, job_s), *said))
 

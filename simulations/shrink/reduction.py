@@ -144,7 +144,7 @@ class Reduction:
     def _whole(self) -> Iterator[Case]:
         """Yields the case as its scenario plays it, if that is more than the faults that it was seen to do."""
         name = self.best.options.scenario
-        if name in SCENARIOS and name != "aimed":
+        if name in SCENARIOS and SCENARIOS[name].parts is None:
             yield replace(self.best, parts=self.best.beside, own=True)
 
     def _pages(self, most: int = PAGES[-1]) -> None:

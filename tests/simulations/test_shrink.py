@@ -16,8 +16,9 @@ from simulations.observe.incidents import Deed
 from simulations.play.aims import Aim
 from simulations.play.faults import Fault
 from simulations.play.options import Options
+from simulations.scenarios import SCENARIOS
 from simulations.scenarios.aimed import drawn_aims, drawn_faults
-from simulations.shrink.case import Case, case_of, text_of
+from simulations.shrink.case import Case, case_of, recorded, text_of
 from simulations.shrink.deeds import faults_of
 from simulations.shrink.reduction import Reduction, TimeIsUp
 from simulations.whole.outcome import Report
@@ -58,6 +59,24 @@ def test_a_failure_without_any_fault_is_left_without_one() -> None:
     reduction = failing(lambda case: True, [])
 
     assert reduction.run().parts == ()
+
+
+@pytest.mark.parametrize("name", ["aimed", "lying-disks"])
+def test_what_a_scenario_draws_beforehand_is_taken_apart_as_it_was_drawn(name: str) -> None:
+    parts = SCENARIOS[name].parts
+    assert parts is not None
+    options = replace(OPTIONS, scenario=name)
+
+    assert case_of(Plan(options)).parts == tuple(parts(options))
+
+
+def test_a_scenario_whose_spider_needs_people_is_left_to_its_code() -> None:
+    """In a plan nobody would bring the URLs, and most pages be unknown: another failure."""
+    first = case_of(Plan(Options(scenario="inject", masters=4, pages=60, hosts=10)))
+
+    seen = recorded(first, [Deed(5.0, "wipe", ("m1",))], 1.0)
+
+    assert seen.own and seen.parts == ()
 
 
 def test_what_only_the_code_of_a_scenario_does_is_left_to_it_and_the_rest_made_smaller() -> None:

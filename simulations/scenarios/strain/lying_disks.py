@@ -74,6 +74,11 @@ def drawn_aims(options: Options) -> list[Aim]:
     ]
 
 
+def drawn_parts(options: Options) -> list[Fault | Aim]:
+    """Draws all that happens."""
+    return [*drawn_faults(options), *drawn_aims(options)]
+
+
 async def faults(stage: Stage) -> None:
     options = stage.options
     await asyncio.gather(play(stage, drawn_faults(options)), strike(stage, drawn_aims(options)))
@@ -82,6 +87,7 @@ async def faults(stage: Stage) -> None:
 SCENARIO = Scenario(
     "disks lose what was not synced, refuse calls, and return something else than was written",
     faults,
+    parts=drawn_parts,
     masters_min=2,
     share=0.08,
 )
