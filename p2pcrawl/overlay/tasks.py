@@ -44,3 +44,21 @@ async def end(tasks: Iterable[asyncio.Task[Any]]) -> None:
     for task in ending:
         task.cancel()
     await asyncio.gather(*ending, return_exceptions=True)
+
+
+async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """Returns what comes of this work. A cancellation waits until it is done: what it stores, and what memory has of
+    that, are never one without the other.
+    """
+    doing = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not doing.done():
+        try:
+            await asyncio.wait([doing])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        # How it ended is nobody's concern any more.
+        doing.cancelled() or doing.exception()
+        raise cancelled
+    return doing.result()

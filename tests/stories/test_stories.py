@@ -14,7 +14,7 @@ import pytest
 
 from p2pcrawl.slave.pages import harvest as harvest_module
 from simulations import Options, Plan, Simulation, Stage
-from simulations.kernel.moments import LEAVES
+from simulations.kernel.moments import CAME, LEAVES
 from simulations.play.aims import Aim, strike
 from simulations.play.spiders import Beginner, Insister, Latecomer, Thinker
 from simulations.scenarios.deaths import newcomers
@@ -145,6 +145,18 @@ async def who_takes_start_urls_that_it_owns_loses_its_disk(stage: Stage) -> None
         await asyncio.sleep(2.0)
         stage.start(owner)
         await stage.sync()
+    await stage.agree()
+
+
+async def who_tells_a_newcomer_of_the_job_dies_while_that_is_stored(stage: Stage) -> None:
+    newcomer = stage.machines[2]
+    aim = Aim(kind="MirrorJob", phase=CAME, side="peer", do="crash", beyond=True)
+    await asyncio.sleep(2.0)
+    stage.wipe([newcomer])
+    stage.slow([newcomer], 0.04)
+    stage.start(newcomer)
+    await strike(stage, [aim])
+    stage.quicken([newcomer])
     await stage.agree()
 
 
@@ -372,6 +384,14 @@ STORIES = {
             faults=who_takes_start_urls_that_it_owns_loses_its_disk,
             web=WebPlan(pages=20, hosts=6, private=0.9),
             spider=Beginner,
+        ),
+    ),
+    "job-on-the-disk-alone": Story(
+        "Who told a newcomer of the job died while that was being stored: it was on the newcomer's disk, and not in "
+        "its memory, and nobody could tell it of the job any more.",
+        Plan(
+            Options(masters=3, pages=20, hosts=5, limit_s=600.0),
+            faults=who_tells_a_newcomer_of_the_job_dies_while_that_is_stored,
         ),
     ),
     "crawl-delay": Story(

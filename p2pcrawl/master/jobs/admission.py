@@ -44,6 +44,7 @@ from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.crawl.job import START_URL, JobId, JobSpec
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.overlay.tasks import to_its_end
 from p2pcrawl.private.folders import inner_folder, private
 
 
@@ -155,6 +156,10 @@ class Admission:
             return known if known is not None else await self._add(spec, control or Control())
 
     async def _add(self, spec: JobSpec, control: Control) -> Job:
+        # Also if whoever asked has hung up: a job that is on the disk, and not in memory, can never be added.
+        return await to_its_end(self._store_new(spec, control))
+
+    async def _store_new(self, spec: JobSpec, control: Control) -> Job:
         job = job_of(with_code(self._recorder.folder, spec), control)
         # With its state: one that died in between would come back with a job that runs, under the version of another.
         state = job.state, job.reason

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from p2pcrawl.overlay.tasks import Tasks, end
+from p2pcrawl.overlay.tasks import Tasks, end, to_its_end
 
 
 async def for_ever() -> None:
@@ -67,3 +67,32 @@ async def test_how_tasks_end_is_not_told_to_whoever_ends_them() -> None:
     await end([failed, asyncio.create_task(for_ever())])
 
     assert failed.done()
+
+
+async def test_work_that_is_done_to_its_end_is_not_cut_in_half_by_cancellations() -> None:
+    go_on, done = asyncio.Event(), list[str]()
+
+    async def work() -> None:
+        await go_on.wait()
+        done.append("stored")
+
+    doing = asyncio.ensure_future(to_its_end(work()))
+    for _ in range(2):
+        await asyncio.sleep(0)
+        doing.cancel()
+    await asyncio.sleep(0)
+    before = doing.done()
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await doing
+
+    assert (before, done) == (False, ["stored"])
+
+
+async def test_what_comes_of_work_that_is_done_to_its_end_is_returned_and_raised() -> None:
+    async def answer() -> int:
+        return 3
+
+    assert await to_its_end(answer()) == 3
+    with pytest.raises(ValueError, match="by itself"):
+        await to_its_end(fail())

@@ -20,7 +20,7 @@ MUTANTS = (
     Mutant(
         name="heard-end-not-on-disk",
         kind=Slip.EARLY,
-        where=_JOBS + "admission:Admission._add",
+        where=_JOBS + "admission:Admission._store_new",
         old=", *state",
         new="",
         harm="A newcomer says that it has heard of a job's end, and takes it for running after a crash.",
@@ -33,6 +33,14 @@ MUTANTS = (
         new="        if not urls:\n",
         harm="A person is told that a URL is safe that a page had led to before its host was open: that it is open "
         "goes with one disk.",
+    ),
+    Mutant(
+        name="job-added-by-halves",
+        kind=Slip.RACE,
+        where=_JOBS + "admission:Admission._add",
+        old="await to_its_end(self._store_new(spec, control))",
+        new="await self._store_new(spec, control)",
+        harm="A job whose teller hangs up while it is stored is on the disk, and not in memory: it can never be added.",
     ),
     Mutant(
         name="equal-versions-ignored",
