@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
+from typing import Final
 
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.model.errors import LinkError
 
-_BITS = [tuple(j for j in range(8) if byte >> j & 1) for byte in range(256)]
+REMEMBERED_MAX: Final = 16
+"""Of one claim the same buckets are looked up several times, from its coming to its end."""
+_BITS: Final = [tuple(j for j in range(8) if byte >> j & 1) for byte in range(256)]
 
 
 def bitmap_of(buckets: Collection[int]) -> bytes:
@@ -17,6 +21,7 @@ def bitmap_of(buckets: Collection[int]) -> bytes:
     return bytes(bits)
 
 
+@lru_cache(REMEMBERED_MAX)
 def buckets_of(bitmap: bytes) -> frozenset[int]:
     """Raises LinkError for a bitmap of another size."""
     if len(bitmap) != BUCKETS // 8:

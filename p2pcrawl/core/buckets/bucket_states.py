@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum, IntEnum
 from functools import cache
 from itertools import compress
-from typing import Final
+from typing import Final, NamedTuple
 
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 
@@ -190,18 +190,17 @@ class BucketStates:
         """Takes in an event of these buckets; returns those for which it has an output, which is the same for all of
         an event's. Raises NoTransition, and takes in nothing, where the table has no such event.
         """
-        steps, states, moved, due = _STEPS[event], self._states, {}, set()
-        for bucket in buckets:
-            if (step := steps[states[bucket]]) is None:
-                raise NoTransition(f"{event.name} came to bucket {bucket}, which was {self[bucket].name}")
-            moved[bucket] = step[0]
-            if step[1]:
-                due.add(bucket)
-        if moved:
+        steps, states, taken = _STEPS[event], self._states, list(buckets)
+        before = bytes(map(states.__getitem__, taken))
+        if wrong := before.translate(None, steps.known):
+            bucket = taken[before.index(wrong[0])]
+            raise NoTransition(f"{event.name} came to bucket {bucket}, which was {self[bucket].name}")
+        after = before.translate(steps.after)
+        if after != before:
             self._found.clear()
-        for bucket, state in moved.items():
-            states[bucket] = state
-        return frozenset(due)
+            for bucket, state in zip(taken, after, strict=True):
+                states[bucket] = state
+        return frozenset(compress(taken, before.translate(steps.due)))
 
     def __getitem__(self, bucket: int) -> BucketState:
         return BucketState(self._states[bucket])
@@ -237,11 +236,25 @@ def _mask(wanted: tuple[BucketState, ...]) -> bytes:
 
 
 _SERVED = int(BucketState.SERVED)
-_STEPS: Final = {
-    event: [
-        (int(step[0]), step[1] is not None) if (step := TRANSITIONS[state].get(event)) else None
-        for state in BucketState
-    ]
-    for event in BucketEvent
-}
-"""The table by event and state, as it is looked up for thousands of buckets at once."""
+
+
+class _Steps(NamedTuple):
+    """The row of an event, as tables of bytes: thousands of buckets are looked up in them at once."""
+
+    known: bytes
+    """The states in which it can come."""
+    after: bytes
+    """What each of these becomes,"""
+    due: bytes
+    """and 1 where that has an output."""
+
+
+def _steps_of(event: BucketEvent) -> _Steps:
+    steps = {state: step for state, row in TRANSITIONS.items() if (step := row.get(event)) is not None}
+    after, due = bytearray(range(256)), bytearray(256)
+    for state, (becomes, output) in steps.items():
+        after[state], due[state] = becomes, output is not None
+    return _Steps(bytes(steps), bytes(after), bytes(due))
+
+
+_STEPS: Final = {event: _steps_of(event) for event in BucketEvent}

@@ -33,8 +33,8 @@ from p2pcrawl.core.buckets.standings import (
     joined,
     left_behind,
     parted,
+    standing_at,
     standing_of,
-    whole_at,
 )
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.core.ring.ring_choice import table_after
@@ -44,7 +44,6 @@ from p2pcrawl.model.cluster.placement import RingName
 
 COUNTER_MAX = (1 << 32) - 1
 STANDINGS_MAX = 64
-_NOTHING = bytes(4 * BUCKETS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +136,10 @@ class Ownership:
     """Who is there, and takes part no more."""
     _mine: frozenset[int] = frozenset()
     """The buckets of which we are the owner."""
+    _broken: tuple[frozenset[int], list[int]] | None = None
+    """The buckets that were served when somebody last asked what is missing, and those of which something was; None
+    when the latter has changed since.
+    """
     _asked: dict[NodeId, set[int]] = field(default_factory=dict)
     """Whose release of which buckets is still awaited."""
 
@@ -264,19 +267,27 @@ class Ownership:
     def standing(self, bucket: int) -> Standing:
         """Returns our standing in a bucket: of which epochs we have everything."""
         if not self.lacks[bucket]:
-            return whole_at(self.counters[bucket])
-        return Standing(self.counters[bucket], self.lacks[bucket], self.bases[bucket], self.pieces.get(bucket, ()))
+            return standing_at(self.counters[bucket])
+        return standing_at(self.counters[bucket], self.lacks[bucket], self.bases[bucket], self.pieces.get(bucket, ()))
 
     def standings(self, buckets: Iterable[int]) -> dict[int, Standing]:
-        counters, lacks = self.counters, self.lacks
-        return {b: self.standing(b) if lacks[b] else whole_at(counters[b]) for b in buckets}
+        counters, lacks, bases, pieces = self.counters, self.lacks, self.bases, self.pieces
+        return {
+            b: standing_at(counters[b], lack, bases[b], pieces.get(b, ()))
+            if (lack := lacks[b])
+            else standing_at(counters[b])
+            for b in buckets
+        }
 
     def since(self, bucket: int) -> int:
         """Returns the last epoch of a bucket of ours under which anything may have been acknowledged."""
         return self._since.get(bucket, self.counters[bucket])
 
     def _stand(self, bucket: int, standing: Standing) -> None:
-        self.counters[bucket], self.lacks[bucket], self.bases[bucket], pieces = standing
+        self.counters[bucket], lack, self.bases[bucket], pieces = standing
+        if lack != self.lacks[bucket]:
+            self.lacks[bucket] = lack
+            self._broken = None
         if pieces:
             self.pieces[bucket] = pieces
         elif self.pieces:
@@ -284,10 +295,11 @@ class Ownership:
 
     def broken(self) -> list[int]:
         """Returns the buckets that we serve though something of them is missing."""
-        if self.lacks.tobytes() == _NOTHING:
-            return []  # As it is nearly always, and asked many times a second.
-        # What is not ours is not served.
-        return sorted(filter(self.lacks.__getitem__, self.states.those(BucketState.SERVED)))
+        # What is not ours is not served. Asked many times a second, and nearly always as before.
+        served = self.states.those(BucketState.SERVED)
+        if self._broken is None or self._broken[0] is not served:
+            self._broken = served, sorted(filter(self.lacks.__getitem__, served))
+        return [*self._broken[1]]
 
     def claim_anew(self) -> Change:
         """Claims every bucket of ours again: we stood still for so long that others may serve them, so none is served
@@ -458,10 +470,11 @@ class Ownership:
         """Records that their owner has our word that it may have these."""
         self.states.take(BucketEvent.ASKED, buckets)
 
-    def promised(self, claimer: NodeId, buckets: Iterable[int] = range(BUCKETS)) -> frozenset[int]:
-        """Returns those of the buckets that ``claimer`` owns, and has our word for."""
+    def promised(self, claimer: NodeId, buckets: Iterable[int] | None = None) -> frozenset[int]:
+        """Returns those of the buckets, or of all, that ``claimer`` owns, and has our word for."""
         told, owners = self.states.those(BucketState.AGREED, BucketState.LET_GO), self._owners
-        return frozenset([bucket for bucket in told.intersection(buckets) if owners[bucket] == claimer])
+        asked = told if buckets is None else told.intersection(buckets)
+        return frozenset([bucket for bucket in asked if owners[bucket] == claimer])
 
     def taken(self, claimer: NodeId, buckets: Iterable[int]) -> frozenset[int]:
         """Takes in that ``claimer`` says that it has everything of these. Returns those that are to be given up here:
@@ -494,7 +507,7 @@ class Ownership:
     @property
     def left_over(self) -> frozenset[int]:
         """The buckets that were ours, and that nobody has taken from us yet."""
-        return self.states.those(BucketState.LEFT_OVER) | self.let_go_of
+        return self.states.those(BucketState.LEFT_OVER, BucketState.LET_GO, BucketState.GIVING)
 
     @property
     def let_go_of(self) -> frozenset[int]:

@@ -50,9 +50,9 @@ class Standing(NamedTuple):
 
 
 @lru_cache(REMEMBERED_MAX)
-def whole_at(epoch: int) -> Standing:
-    """Returns the standing of one that lacks nothing up to this epoch, as most do of nearly every bucket."""
-    return Standing(epoch)
+def standing_at(epoch: int, lack: int = 0, base: int = 0, pieces: tuple[Span, ...] = ()) -> Standing:
+    """Returns this standing, which is the same object for thousands of buckets."""
+    return Standing(epoch, lack, base, pieces)
 
 
 def standing_of(epoch: int, spans: Iterable[Span]) -> Standing:

@@ -22,7 +22,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from p2pcrawl.core.buckets.standings import Standing
+from p2pcrawl.core.buckets.standings import Standing, standing_at
 from p2pcrawl.frontier.copies.account_rows import (
     SLICED,
     TABLE,
@@ -384,13 +384,18 @@ class CopyStore:
         """Returns the standing of each bucket of which anything is known."""
         with self._errors:
             rows = self._db.execute("SELECT bucket, epoch, lack, base, pieces FROM standing").fetchall()
-            return {bucket: Standing(epoch, lack, base, _pieces_read(text)) for bucket, epoch, lack, base, text in rows}
+            return {
+                bucket: standing_at(epoch, lack, base, _pieces_read(text)) for bucket, epoch, lack, base, text in rows
+            }
 
     def set_standings(self, standings: Mapping[int, Standing]) -> None:
         """Replaces those of these buckets."""
         if standings:
             with self._errors, self._transaction:
-                rows = [(bucket, *s[:3], _pieces_told(s.pieces)) for bucket, s in standings.items()]
+                rows = [
+                    (bucket, epoch, lack, base, _pieces_told(pieces) if pieces else "")
+                    for bucket, (epoch, lack, base, pieces) in standings.items()
+                ]
                 run_many(self._db, "INSERT OR REPLACE INTO standing (bucket, epoch, lack, base, pieces)", rows)
 
     # -- the spool ----------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from time import monotonic
 
 from p2pcrawl.core.buckets.bitmaps import bitmap_of, buckets_of
 from p2pcrawl.core.buckets.ownership import Change
-from p2pcrawl.core.buckets.standings import Standing, dropped
+from p2pcrawl.core.buckets.standings import Standing, dropped, standing_at
 from p2pcrawl.core.hosts.politeness import HostNote
 from p2pcrawl.core.ring.rendezvous import BUCKETS, bucket_of_hash
 from p2pcrawl.master.buckets.generation import ClaimedAnew, Generation
@@ -453,7 +453,7 @@ def _standings(buckets: frozenset[int], released: Released) -> dict[int, Standin
     if not len(released.lacks) == len(released.counters) == len(released.bases) == len(buckets):
         raise LinkError("a standing for each bucket is needed")
     standings = zip(sorted(buckets), released.counters, released.lacks, released.bases, strict=True)
-    return {b: Standing(epoch, lack, base, tuple(released.pieces.get(b, ()))) for b, epoch, lack, base in standings}
+    return {b: standing_at(epoch, lack, base, tuple(released.pieces.get(b, ()))) for b, epoch, lack, base in standings}
 
 
 def _sizes(buckets: frozenset[int], released: Released) -> dict[int, int]:

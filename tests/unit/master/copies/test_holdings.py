@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from p2pcrawl.core.buckets.standings import Standing, whole_at
+from p2pcrawl.core.buckets.standings import Standing, standing_at
 from p2pcrawl.frontier.copies.copy_store import CopyStore
 from p2pcrawl.master.copies.holdings import Holdings
 from p2pcrawl.model.errors import DiskFullError, LinkError, StorageError
@@ -42,7 +42,7 @@ async def test_nothing_is_called_stored_behind_what_could_not_be(
 ) -> None:
     holdings = Holdings(tmp_path, lambda error: None)
     await holdings.open()
-    standings = {7: whole_at(3)}
+    standings = {7: standing_at(3)}
 
     def full(*_: Any) -> None:
         raise DiskFullError("no room")
@@ -70,7 +70,7 @@ async def test_standing_is_on_the_disk_though_nobody_waits_for_it_any_more(
         real(store, standings)
 
     monkeypatch.setattr(CopyStore, "set_standings", slow)
-    first, second = (asyncio.ensure_future(holdings.note({bucket: whole_at(3)})) for bucket in (1, 2))
+    first, second = (asyncio.ensure_future(holdings.note({bucket: standing_at(3)})) for bucket in (1, 2))
     await asyncio.sleep(0)
     second.cancel()
     goes_on.set()
