@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-from asyncio import Handle, TimerHandle
+from asyncio import Handle, TimerHandle, format_helpers
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable
-from contextvars import Context
+from contextvars import Context, copy_context
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
+from weakref import ref
 from zlib import crc32
 
 from .life import LIFE
@@ -50,6 +51,43 @@ class Mishap(NamedTuple):
     exception: BaseException | None
 
 
+class SimHandle(Handle):
+    """A handle as asyncio makes it, without what is for debugging: there are hundreds of thousands in a run."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, callback: Callable[..., object], args: tuple[Any, ...], loop: Clockwork, context: Context | None
+    ) -> None:
+        self._context = copy_context() if context is None else context
+        self._loop = loop
+        self._callback, self._args = callback, args
+        self._cancelled = False
+        self._repr = self._source_traceback = None
+
+
+class SimTimerHandle(TimerHandle):
+    """The same of a timer."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        when: float,
+        callback: Callable[..., object],
+        args: tuple[Any, ...],
+        loop: Clockwork,
+        context: Context | None,
+    ) -> None:
+        self._context = copy_context() if context is None else context
+        self._loop = loop
+        self._callback, self._args = callback, args
+        self._cancelled = False
+        self._repr = self._source_traceback = None
+        self._when = when
+        self._scheduled = False
+
+
 class Clockwork(asyncio.BaseEventLoop):
     """The loop without a network: sockets, names and threads are added by :class:`SimLoop`."""
 
@@ -65,6 +103,8 @@ class Clockwork(asyncio.BaseEventLoop):
         self.ended = False
         """After the end, whatever is still called does nothing."""
         self.deadline: float | None = None
+        self.tasks: list[ref[SimTask[Any]]] = []
+        """Those that may be unfinished, oldest first."""
         self._ready: deque[Handle] = deque()
         self._timers: list[tuple[float, int, Handle]] = []
         self._cancelled = 0
@@ -103,7 +143,7 @@ class Clockwork(asyncio.BaseEventLoop):
         self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> TimerHandle:
         life = LIFE.get() if context is None else context.get(LIFE)
-        timer = TimerHandle(when, callback, args, self, context)
+        timer = SimTimerHandle(when, callback, args, self, context)
         self._push(when if life is None else life.node.clock.world(when), timer)
         return timer
 
@@ -115,7 +155,7 @@ class Clockwork(asyncio.BaseEventLoop):
         return self.call_soon(callback, *args, context=context)
 
     def call_soon(self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None) -> Handle:
-        handle = Handle(callback, args, self, context)
+        handle = SimHandle(callback, args, self, context)
         if not self.ended:
             self._ready.append(handle)
         return handle
@@ -123,17 +163,17 @@ class Clockwork(asyncio.BaseEventLoop):
     def soon_in(self, context: Context, callback: Callable[..., object], *args: Any) -> None:
         """Calls back in a node's context; queued while the node is paused, dropped when it is dead."""
         if not self.ended:
-            self._ready.append(Handle(callback, args, self, context))
+            self._ready.append(SimHandle(callback, args, self, context))
 
     def world_at(self, when: float, callback: Callable[..., object], *args: Any) -> Handle:
         """Calls back at a moment of the world, on behalf of no node: packets fly whoever sleeps."""
-        handle = Handle(callback, args, self, self._root)
+        handle = SimHandle(callback, args, self, self._root)
         self._push(when, handle)
         return handle
 
     def node_at(self, when: float, context: Context, callback: Callable[..., object], *args: Any) -> None:
         """Calls back in a node's context at a moment of the world."""
-        self._push(when, Handle(callback, args, self, context))
+        self._push(when, SimHandle(callback, args, self, context))
 
     def requeue(self, handles: Iterable[Handle]) -> None:
         """Runs callbacks that were held back, in their order."""
@@ -180,12 +220,12 @@ class Clockwork(asyncio.BaseEventLoop):
                 raise Livelock(f"{self._same_moment} callbacks at {self.now:.6f} s; next is {ready[0]!r}")
         elif not self._stop_asked():
             self._advance()
-        handle: Handle | None
+        handle: Any
         for _ in range(len(ready)):
             handle = ready.popleft()
-            if handle.cancelled():
+            if handle._cancelled:
                 continue
-            life = handle._context.get(LIFE)  # type: ignore[attr-defined]
+            life = handle._context.get(LIFE)
             self.executed += 1
             if life is None:
                 self._trace = hash((self._trace, self.now, self._serial))
@@ -194,7 +234,12 @@ class Clockwork(asyncio.BaseEventLoop):
                 continue
             else:
                 self._trace = hash((self._trace, self.now, self._serial, life.number))
-            handle._run()
+            try:
+                handle._context.run(handle._callback, *handle._args)
+            except (SystemExit, KeyboardInterrupt):
+                raise
+            except BaseException as error:
+                self.call_exception_handler({"message": f"Exception in callback {_told(handle)}", "exception": error})
         handle = None  # A traceback may keep this frame, and the frame the task.
         if self.executed >= self._collect_at:
             self._collect()
@@ -206,7 +251,7 @@ class Clockwork(asyncio.BaseEventLoop):
             timers[:] = [entry for entry in timers if not entry[2].cancelled()]
             heapify(timers)
             self._cancelled = 0
-        while timers and timers[0][2].cancelled():
+        while timers and timers[0][2]._cancelled:
             heappop(timers)
         if not timers:
             raise Deadlock(f"nothing is scheduled at {self.now:.6f} s, and these tasks wait:\n{self.waiting()}")
@@ -251,3 +296,8 @@ class Clockwork(asyncio.BaseEventLoop):
 
     def _process_events(self, event_list: list[Any]) -> None:
         pass
+
+
+def _told(handle: Any) -> str:
+    """Writes a handle's callback."""
+    return str(format_helpers._format_callback_source(handle._callback, handle._args))

@@ -5,11 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Iterable
 from contextvars import Context
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
+from weakref import ref
 
 from .life import LIFE, Life
 
 T = TypeVar("T")
+
+
+class TaskLoop(Protocol):
+    """A loop that knows its tasks."""
+
+    tasks: list[ref[SimTask[Any]]]
+    """Those that may be unfinished, oldest first."""
 
 
 class SimFuture(asyncio.Future[T]):
@@ -42,14 +50,18 @@ class SimTask(asyncio.Task[T]):
         self.serial: int = id(self) if next_serial is None else next_serial()
         self.life: Life | None = LIFE.get() if context is None else context.get(LIFE)
         super().__init__(coro, loop=loop, name=name or f"task-{self.serial}", context=context, **options)
+        if (tasks := getattr(loop, "tasks", None)) is not None:
+            tasks.append(ref(self))
 
     def __hash__(self) -> int:
         return self.serial
 
 
-def pending(loop: asyncio.AbstractEventLoop) -> list[SimTask[Any]]:
+def pending(loop: TaskLoop) -> list[SimTask[Any]]:
     """Returns all unfinished tasks of a loop, oldest first."""
-    return sorted((task for task in asyncio.all_tasks(loop) if isinstance(task, SimTask)), key=_serial)
+    found = [task for each in loop.tasks if (task := each()) is not None and not task.done()]
+    loop.tasks[:] = map(ref, found)
+    return found
 
 
 def describe(tasks: Iterable[SimTask[Any]], limit: int = 50) -> str:
@@ -65,10 +77,6 @@ def describe(tasks: Iterable[SimTask[Any]], limit: int = 50) -> str:
     if len(lines) > limit:
         lines[limit:] = [f"  ... and {len(lines) - limit} more"]
     return "\n".join(lines) or "  (none)"
-
-
-def _serial(task: SimTask[Any]) -> int:
-    return task.serial
 
 
 def _place(task: SimTask[Any]) -> str:

@@ -24,6 +24,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from threading import get_ident
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn, Protocol
 
@@ -89,13 +90,15 @@ def real_clock() -> float:
 
 def _pinned() -> Source | None:
     """Returns the source, for the thread of the simulation only."""
-    return _source if _source is not None and threading.get_ident() == _thread else None
+    return _source if _source is not None and get_ident() == _thread else None
 
 
 def _clock(real: Callable[[], Any], read: Callable[[Source], Any]) -> Callable[[], Any]:
     def clock() -> Any:
-        source = _pinned()
-        return real() if source is None else read(source)
+        # As ``_pinned`` says: nothing else is asked so often.
+        if (source := _source) is None or get_ident() != _thread:
+            return real()
+        return read(source)
 
     return clock
 

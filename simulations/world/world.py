@@ -144,7 +144,8 @@ class World:
     # -- what pins and nodes ask for
 
     def monotonic(self) -> float:
-        return self.loop.time()
+        life, now = LIFE.get(), self.loop.now
+        return now if life is None else life.node.clock.local(now)
 
     def wall(self) -> float:
         life = LIFE.get()
