@@ -67,7 +67,7 @@ class SimHandle(Handle):
 
 
 class SimTimerHandle(TimerHandle):
-    """The same of a timer."""
+    """A handle of a timer, likewise."""
 
     __slots__ = ()
 

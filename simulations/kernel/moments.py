@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 LEAVES: Final = "leaves"
 """A message is about to be written to its link: who dies now has not sent it."""
@@ -35,8 +34,7 @@ FAILED: Final = "failed"
 PHASES: Final = (LEAVES, LEFT, COMES, CAME, COMMITS, COMMITTED, ASKED, TOLD, FAILED)
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """One point of a run."""
 
     at: float
@@ -49,7 +47,7 @@ class Moment:
     """One of PHASES."""
     peer: str
     """Who is at the other end of the link; "" where there is none."""
-    count: int
+    number: int
     """The number of moments of this kind and phase since somebody began to listen, this one included."""
     what: Any
     """The frame that leaves, the message that came, what was asked and answered, or the error in place of an answer."""

@@ -46,10 +46,11 @@ class Epochs:
         it.
         """
         away = self.sight.away_since(self.sight.now_s - HEARD_S)
+        held_by = self.sight.holders
         for bucket, epoch in epochs.items():
             # Who hears it acts in the view of the question; who asked may be in another one by now.
-            holders = self.sight.holders(master, bucket)
-            if master in holders or holders[:1] != (claimer,):
+            holders = held_by(master, bucket)
+            if master in holders or not holders or holders[0] != claimer:
                 continue
             if deaf := [h for h in holders[1:] if h not in away and self._epoch_at(h, bucket) < epoch]:
                 text = f"heard from {claimer} that it lacks epoch {epoch} of bucket {bucket}"
@@ -74,7 +75,8 @@ class Epochs:
         """
         now_s = self.sight.now_s
         for place in epochs.items():
-            known = self._begun.setdefault(place, _Epoch(owner, witness, now_s))
+            if (known := self._begun.get(place)) is None:
+                known = self._begun[place] = _Epoch(owner, witness, now_s)
             if known.owner == owner or {known.owner, known.witness} <= self.sight.away_since(known.at_s - HEARD_S):
                 continue
             bucket, epoch = place

@@ -47,8 +47,8 @@ class Handovers:
     _synced: dict[tuple[str, int], tuple[float, int]] = field(default_factory=dict)
     """When a holder was last told that its copies of a bucket are whole, and under which epoch."""
     _epochs: Epochs = field(init=False)
-    _dropping: dict[tuple[str, int], float] = field(default_factory=dict)
-    """When somebody was last told to drop its copies of a bucket: what it says of it falls before its disk does."""
+    _dropping: dict[str, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))
+    """When somebody was last told to drop its copies of each bucket: what it says of it falls before its disk does."""
     _due: deque[tuple[float, Callable[[], None]]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
@@ -89,12 +89,14 @@ class Handovers:
             if not fresh and not sizes.get(bucket := self.stores.bucket_of[key]):
                 self._tell(master, f"told {claimer} that it has nothing of bucket {bucket}, and has {self._name(key)}")
                 break
+        dropping = self._dropping.get(master, {})
+        since_s = self.sight.now_s - ON_ITS_WAY_S
         for bucket, standing in standings.items():
             if (lacking := self._missing(master, store, bucket, standing)) is not None:
                 text = f"told {claimer} that of bucket {bucket} it has {in_words(standing)}"
                 self._tell(master, f"{text}, and lacks {self._name(lacking)}")
                 break
-            if self._dropping.get((master, bucket), -ON_ITS_WAY_S) >= self.sight.now_s - ON_ITS_WAY_S:
+            if dropping and dropping.get(bucket, -ON_ITS_WAY_S) >= since_s:
                 continue
             if (row := store.standings.get(bucket)) is not None and (less := less_of(standing, standing_of(row))):
                 text = f"told {claimer} that of bucket {bucket} it has {in_words(standing)}"
@@ -198,12 +200,13 @@ class Handovers:
         store = self.stores.store(holder)
         if own := own & self.own(holder, own):
             self._tell(holder, f"agreed with {owner} that its copies of bucket {min(own)} are whole, which is its own")
+        now_s = self.sight.now_s
         for bucket, epoch in epochs.items():
             known = store.standings.get(bucket)
             if known is None or known.epoch < epoch:
                 self._tell(holder, f"agreed that bucket {bucket} is whole under epoch {epoch}, and has not noted it")
                 return
-            self._synced[holder, bucket] = self.sight.now_s, epoch
+            self._synced[holder, bucket] = now_s, epoch
         self._epochs.begun(holder, owner, epochs)
         owners = self.stores.store(owner)
         mine = [key for key in owners.records if self.stores.bucket_of[key] in epochs and key not in store.held]
@@ -213,7 +216,7 @@ class Handovers:
 
     def drops(self, holder: str, buckets: Iterable[int]) -> None:
         """Takes in that somebody is told to drop its copies of these."""
-        self._dropping.update(((holder, bucket), self.sight.now_s) for bucket in buckets)
+        self._dropping[holder].update(dict.fromkeys(buckets, self.sight.now_s))
 
     def dropped(self, holder: str, key: Key) -> None:
         """Judges a disk from which a copy is gone: enough others have it, and the disk said first that it is not whole
@@ -263,9 +266,9 @@ class Handovers:
         """Returns a fact that somebody with this standing should have of a bucket, and has not; ``among_its_own``: of
         those that it had when they were acknowledged.
         """
-        if self.sight.set_back(master):
+        if (facts := self._facts.get(bucket)) is None or self.sight.set_back(master):
             return None
-        for key, fact in self._facts.get(bucket, {}).items():
+        for key, fact in facts.items():
             if not standing.has(fact.epoch) or store.stamp(key) >= 0 or master in fact.away:
                 continue
             if self._was_replaced(master, bucket, fact) or (among_its_own and master not in fact.having):

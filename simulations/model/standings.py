@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from .stores import StandingRow
@@ -24,6 +25,13 @@ class Standing(NamedTuple):
         return any(before < epoch <= last for before, last in spans)
 
 
+@lru_cache(4096)
+def standing_at(epoch: int, lack: int = 0, base: int = 0, pieces: tuple[Span, ...] = ()) -> Standing:
+    """Returns this standing, which is the same object for thousands of buckets."""
+    return Standing(epoch, lack, base, pieces)
+
+
+@lru_cache(4096)
 def standing_of(row: StandingRow) -> Standing:
     """Reads the word of a disk on a bucket."""
     pieces = (piece.split("-") for piece in row.pieces.split())

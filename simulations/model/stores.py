@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -56,6 +57,12 @@ class StandingRow(NamedTuple):
     lack: int
     base: int
     pieces: str
+
+
+@lru_cache(4096)
+def standing_row(epoch: int, lack: int, base: int, pieces: str) -> StandingRow:
+    """Returns this row, which is the same object for thousands of buckets."""
+    return StandingRow(epoch, lack, base, pieces)
 
 
 @dataclass(slots=True)

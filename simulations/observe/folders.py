@@ -6,7 +6,7 @@ import sqlite3
 import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -91,6 +91,29 @@ def read_steps(path: Path, job: int) -> dict[Print, int]:
 
     The visit counts first, then its phase: a URL that is fetched anew is further than one that had failed.
     """
+    if _read_once is None:
+        return _read_steps(path, job)
+    if (path, job) not in _read_once:
+        _read_once[path, job] = _read_steps(path, job)
+    return _read_once[path, job]
+
+
+@contextmanager
+def disks_at_rest() -> Iterator[None]:
+    """Has the steps on each disk read once only, for a block in which none of them changes."""
+    global _read_once
+    before = _read_once
+    _read_once = {} if before is None else before
+    try:
+        yield
+    finally:
+        _read_once = before
+
+
+_read_once: dict[tuple[Path, int], dict[Print, int]] | None = None
+
+
+def _read_steps(path: Path, job: int) -> dict[Print, int]:
     steps: dict[Print, int] = {}
     held = f"SELECT hi, lo, stamp >> {_PHASE_SHIFT} FROM held WHERE job = ?"
     record = "SELECT hi, lo, visit << 2 | phase FROM record WHERE job = ?"

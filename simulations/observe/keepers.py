@@ -31,19 +31,18 @@ class Spell:
     """Whose disk of that time is no more, or not as it was then."""
     only: frozenset[int] | None = None
     """The buckets of which it still says something; None: all."""
+    _alike: frozenset[tuple[str, ...]] = frozenset()
+    """The rows, each once: there are few, of thousands of buckets."""
 
     def bereft(self, up: Container[str]) -> frozenset[int]:
         """Returns the buckets of which nobody is there who held them then, with the disk of then."""
-        there: dict[tuple[str, ...], bool] = {}
-        found: set[int] = set()
-        for bucket in range(len(self.rows)) if self.only is None else self.only:
-            row = self.rows[bucket]
-            held = there.get(row)
-            if held is None:
-                held = there[row] = any(id in up and id not in self.lost for id in row)
-            if not held:
-                found.add(bucket)
-        return frozenset(found)
+        if not self._alike:
+            self._alike = frozenset(self.rows)
+        away = {row for row in self._alike if not any(id in up and id not in self.lost for id in row)}
+        if not away:
+            return frozenset()
+        buckets = range(len(self.rows)) if self.only is None else self.only
+        return frozenset([bucket for bucket in buckets if self.rows[bucket] in away])
 
 
 @dataclass(slots=True)
@@ -139,14 +138,15 @@ class Keepers:
         there when they ``begin`` to hold it, they never had.
         """
         disks, alike = self._disks(up), dict[tuple[frozenset[Disk], tuple[str, ...]], frozenset[Disk]]()
+        having, nobody = self._having, frozenset[Disk]()
         for bucket, row in enumerate(rows):
-            had = self._having.get(bucket, frozenset())
-            if begins and had and not had & disks:
+            had = having.get(bucket, nobody)
+            if begins and had and had.isdisjoint(disks):
                 self._gaps.setdefault(bucket, had)
             now = alike.get((had, row))
             if now is None:
                 now = alike[had, row] = had | self._disks(row)
-            self._having[bucket] = now
+            having[bucket] = now
 
     def _disks(self, ids: Collection[str]) -> frozenset[Disk]:
         return frozenset((id, self._had[id]) for id in ids)

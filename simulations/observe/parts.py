@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import combinations
 
 from p2pcrawl.model.timings import TIMINGS
@@ -18,6 +19,12 @@ from ..world.machines import Machine
 
 LOOK_S = 0.1
 LASTS_S = TIMINGS.grant_s / (1 - TIMINGS.drift) + LOOK_S
+
+
+@lru_cache(8)
+def together(served: tuple[frozenset[int], ...]) -> frozenset[int]:
+    """Returns the buckets that any of these serve. They are the same for most of a run."""
+    return frozenset().union(*served)
 
 
 @dataclass(slots=True)

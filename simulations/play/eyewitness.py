@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from ..kernel.moments import ASKED, TOLD, Moment
@@ -33,6 +34,7 @@ class Eyewitness:
         self._dismissed: set[str] = set()
         self._by_name = {machine.name: machine for machine in stage.machines}
         self._by_id = {machine.id: machine for machine in stage.machines}
+        self._named_in = lru_cache(4096)(lambda ids: tuple(self._by_id[id].name for id in ids))
         stage.world.moments.record(self._delete, [("verb delete", ASKED)])
         stage.world.moments.record(self._dismiss, [("verb forget", ASKED)])
         for phase in ASKED, TOLD:
@@ -104,7 +106,7 @@ class Eyewitness:
         """Returns who holds a bucket by the ring, its owner first, in the view in which a master acts."""
         lead = self._by_name[master].lead
         table = () if lead is None else lead.cluster.ownership.table
-        return tuple(self._by_id[id].name for id in table[bucket]) if table else ()
+        return self._named_in(table[bucket]) if table else ()
 
     def fellows(self, master: str) -> frozenset[str]:
         """Returns the others that a master counts at this moment."""
@@ -147,7 +149,8 @@ class Eyewitness:
         lead = machine.lead
         if lead is None or not lead.cluster.ownership.table:
             return True
-        return machine.id in lead.cluster.ownership.table[bucket] or bucket in lead.cluster.ownership.left_over
+        ownership = lead.cluster.ownership
+        return machine.id in ownership.table[bucket] or bucket in ownership.left_over
 
     def in_service(self, master: str, bucket: int) -> bool:
         """Tells whether a master serves a bucket at this moment."""

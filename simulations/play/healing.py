@@ -18,6 +18,7 @@ from p2pcrawl.core.ring.rendezvous import BUCKETS
 
 from ..kernel.node import DISK_S
 from ..observe.folders import Print, has_due, phase_of, read_spooled, read_steps
+from ..observe.parts import together
 
 if TYPE_CHECKING:
     from .stage import Stage
@@ -127,7 +128,7 @@ class Healing:
     def _amiss(self, stage: Stage) -> Iterator[tuple[tuple[str, str], float]]:
         """Yields what is amiss, with an example, and since when at the earliest."""
         now_s = stage.world.now
-        if len(frozenset[int]().union(*(machine.served()[1] for machine in stage.up))) < BUCKETS:
+        if len(together(tuple([machine.served()[1] for machine in stage.up]))) < BUCKETS:
             yield (UNSERVED, ""), now_s
         if not stage.in_one_view():
             yield (VIEWS, ""), now_s

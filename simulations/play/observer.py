@@ -18,12 +18,12 @@ from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.peer.figures.statistics_told import ROWS_MAX
 
 from ..kernel.life import NodeDown
-from ..observe.folders import Print, read_steps
+from ..observe.folders import Print, disks_at_rest, read_steps
 from ..observe.inventory import Stock
 from ..observe.ledgers import Ledgers
 from ..observe.loads import Loads
 from ..observe.parts import LOOK_S as PARTS_S
-from ..observe.parts import Parts
+from ..observe.parts import Parts, together
 from ..observe.sightings import Sightings
 from ..observe.tables import Table
 from .healing import Healing
@@ -149,12 +149,13 @@ class Observer:
         """Reads all disks. ``lost`` are those of these machines, since the last time."""
         stage = self._stage
         self._stocked_s = stage.world.now
-        self.reckoning.settle()
-        self.reckoning.look_for_losses()
-        if stage.job:
-            folders = (m.folder for m in stage.staying)
-            whole = 0 if lost or not stage.whole() else min(stage.options.replicas, self._taking_part())
-            self.stock.take(stage.world.now, stage.job, folders, lost=lost, whole=whole)
+        with disks_at_rest():
+            self.reckoning.settle()
+            self.reckoning.look_for_losses()
+            if stage.job:
+                folders = (m.folder for m in stage.staying)
+                whole = 0 if lost or not stage.whole() else min(stage.options.replicas, self._taking_part())
+                self.stock.take(stage.world.now, stage.job, folders, lost=lost, whole=whole)
 
     # -- inside -------------------------------------------------------------------------------
 
@@ -207,8 +208,8 @@ class Observer:
             by_view.setdefault(view, []).append((machine, served))
         for those in by_view.values():
             self._look_for_tables([machine for machine, _ in those])
-            every = [served for _, served in those]
-            if sum(map(len, every)) == len(frozenset().union(*every)):
+            every = tuple([served for _, served in those])
+            if sum(map(len, every)) == len(together(every)):
                 continue
             for (one, left), (other, right) in combinations(those, 2):
                 if both := left & right:

@@ -21,7 +21,7 @@ from p2pcrawl.master.jobs.job import FINISHED, RUNNING
 from ..kernel.life import outside
 from ..kernel.node import DISK_S
 from ..kernel.paths import Law
-from ..observe.folders import Print, furthest, phase_of, read_steps, through_at_each
+from ..observe.folders import Print, disks_at_rest, furthest, phase_of, read_steps, through_at_each
 from ..observe.incidents import LEAVE, PAUSE, SET_BACK, Deed, Incident
 from ..world.caches import DRAWN
 from ..world.damages import FILES
@@ -267,9 +267,10 @@ class Stage:
             return
         names = frozenset(m.name for m in hit)
         now = self.world.now
-        self.observer.reckoning.settle()
-        through = self._through(hit)
-        alone = self._ended_at(hit) - through
+        with disks_at_rest():
+            self.observer.reckoning.settle()
+            through = self._through(hit)
+            alone = self._ended_at(hit) - through
         self.incidents.append(Incident("power loss" if power else "crash", names, now, now, through, alone))
         self._struck.update(m.name for m in hit if isinstance(m, Machine))
         self._did("power-loss" if power else "crash", hit)

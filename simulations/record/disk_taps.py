@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
 from ..model.endings import JobRow
-from ..model.stores import Key, StandingRow, Store, Stores, phase_of, says_all, stamp_of
+from ..model.stores import Key, StandingRow, Store, Stores, phase_of, says_all, stamp_of, standing_row
 from .job_rows import read_job
 from .tapped_tables import BY_KEYS, OF_RECORDS, READ, TRIGGERS
 
@@ -108,13 +108,20 @@ class DiskTaps:
 
     def committed(self, node: str, changes: list[Row]) -> None:
         """Takes in what a transaction has made durable."""
-        store, rows = self._stores.store(node), changes.copy()
+        store, standings = self._stores.store(node), self._stores.store(node).standings
+        # Standings come by the hundred, and are of no URL.
+        rows: list[Row] = []
+        stood: dict[int, StandingRow | None] = {}
+        for row in changes:
+            if row[0] != "t":
+                rows.append(row)
+                continue
+            bucket = row[1]
+            if bucket not in stood:
+                stood[bucket] = standings.get(bucket)
+            standings[bucket] = standing_row(*row[2:])
         changes.clear()
         unspooled = [store.spool[row[1]] for row in rows if row[0] == "u" and row[1] in store.spool]
-        # Standings come by the hundred, and are of no URL.
-        stood = {row[1]: store.standings.get(row[1]) for row in rows if row[0] == "t"}
-        store.standings.update((row[1], StandingRow._make(row[2:])) for row in rows if row[0] == "t")
-        rows = [row for row in rows if row[0] != "t"]
         self._hear_of_changes(node, store, rows)
         ended = [(key, row[0] == "h") for row in rows if (key := self._take(store, row, told=True)) is not None]
         for step in self._back:
@@ -125,7 +132,7 @@ class DiskTaps:
         # Only when all of it is there: a page's links come with its end.
         self._hear_of_what_went(node, store, rows)
         for bucket, before in stood.items():
-            if (standing := store.standings.get(bucket)) is not None:
+            if (standing := standings.get(bucket)) is not None:
                 self._ears.has_stood(node, bucket, before, standing)
         for key, is_copy in ended:
             self._ears.has_ended(node, key, is_copy=is_copy)
@@ -261,6 +268,6 @@ def _note(store: Store, row: Row) -> None:
         case "c":
             store.accounts.pop(row[1:], None)
         case "t":
-            store.standings[row[1]] = StandingRow(*row[2:])
+            store.standings[row[1]] = standing_row(*row[2:])
         case "n":
             store.standings.pop(row[1], None)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from p2pcrawl.core.buckets.bitmaps import buckets_of
 from p2pcrawl.model.crawl.fingerprint import halves, pack_halves
 
 from ..kernel.moments import COMES, LEAVES, TOLD, Moment, Moments
@@ -29,7 +28,7 @@ from ..model.members.known import Sight as Comrades
 from ..model.members.rumours import Rumours
 from ..model.members.rumours import Sight as Members
 from ..model.permissions import Asked, Permissions, Seen
-from ..model.standings import Standing
+from ..model.standings import standing_at
 from ..model.stores import Key, StandingRow, Stores
 from ..model.tables import Marks, Tables
 from ..model.takeovers import Sight as Neighbours
@@ -40,7 +39,7 @@ from .calls import Calls, Minds
 from .disk_taps import DiskTaps
 from .mandates import Electorates
 from .polls import Polls
-from .requests import Requests, opened
+from .requests import Requests, in_order, opened
 from .slave_reports import SlaveReports
 from .takings import Takings
 
@@ -196,11 +195,11 @@ class History:
             case "MirrorJob":
                 taken = [message.job.id, message.state, message.version]
             case "Claim":
-                taken = sorted(buckets_of(message.buckets))
+                taken = list(in_order(message.buckets))
             case "Taken":
-                taken = list(zip(sorted(buckets_of(message.buckets)), message.counters, strict=True))
+                taken = list(zip(in_order(message.buckets), message.counters, strict=True))
             case "Whole":
-                buckets = sorted(buckets_of(message.buckets))
+                buckets = in_order(message.buckets)
                 taken = [dict(zip(buckets, message.counters, strict=True)), self._buckets.own(moment.node, buckets)]
         self._requests.came(moment.node, moment.peer, message.id, moment.at, (moment.kind, taken))
 
@@ -257,13 +256,13 @@ class History:
         buckets = asked[1][1]
         told = zip(buckets, message.counters, message.lacks, message.bases, strict=True)
         pieces = {bucket: tuple(map(tuple, those)) for bucket, those in message.pieces.items()}
-        standings = {b: Standing(epoch, lack, base, pieces.get(b, ())) for b, epoch, lack, base in told}
+        standings = {b: standing_at(epoch, lack, base, pieces.get(b, ())) for b, epoch, lack, base in told}
         self.permissions.let_go(moment.node, buckets, moment.at)
         self._buckets.released(moment.node, moment.peer, standings, message.rows)
 
     def _asked_in_a_view(self, moment: Moment) -> None:
         if moment.kind == "DropCopies":
-            self._buckets.drops(moment.node, buckets_of(moment.what.buckets))
+            self._buckets.drops(moment.node, in_order(moment.what.buckets))
         what = moment.kind, moment.what.view, self._sight.view(moment.node)
         self._views.came(moment.node, moment.peer, moment.what.id, moment.at, what)
 
@@ -275,7 +274,7 @@ class History:
             self._buckets.agrees(moment.node, moment.peer, kind, view, (before, self._sight.view(moment.node)))
 
     def _taken(self, moment: Moment) -> None:
-        buckets = buckets_of(opened(moment.what).buckets)
+        buckets = frozenset(in_order(opened(moment.what).buckets))
         self.permissions.took(moment.node, buckets, moment.at)
         self._buckets.taken(moment.node, moment.peer, buckets)
 
@@ -284,7 +283,7 @@ class History:
             self._buckets.forgotten(moment.node, moment.peer, dict(asked[1][1]))
 
     def _whole(self, moment: Moment) -> None:
-        self._buckets.whole(moment.node, buckets_of(opened(moment.what).buckets))
+        self._buckets.whole(moment.node, in_order(opened(moment.what).buckets))
 
     def _noted(self, moment: Moment) -> None:
         if (asked := self._answered(moment, opened(moment.what).id)) is not None:
@@ -329,7 +328,8 @@ class History:
 
     def has_stood(self, node: str, bucket: int, before: StandingRow | None, row: StandingRow) -> None:
         self._buckets.stood(node, bucket, before, row)
-        self.takeovers.stood(node, bucket, before, row)
+        if bucket in self.takeovers.watched:
+            self.takeovers.stood(node, bucket, before, row)
 
     def has_stored_records(self, node: str, numbers: Collection[int], keys: Collection[Key]) -> None:
         self._tables.stored(node, numbers, keys)

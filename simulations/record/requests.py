@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
 
+from p2pcrawl.core.buckets.bitmaps import buckets_of
 from p2pcrawl.wire.messages.codec import AnyMessage
 
 _HEAD: Final = 4
@@ -13,9 +15,16 @@ _decoder: msgspec.msgpack.Decoder[AnyMessage] = msgspec.msgpack.Decoder(AnyMessa
 _Asked = tuple[str, str, int]
 
 
+@lru_cache(1)
 def opened(frame: bytes) -> Any:
-    """Returns the message in a frame."""
+    """Returns the message in a frame. Several ask for it, one after the other."""
     return _decoder.decode(memoryview(frame)[_HEAD:])
+
+
+@lru_cache(64)
+def in_order(bitmap: bytes) -> tuple[int, ...]:
+    """Returns the buckets of a bitmap, as what is told of each follows it in a message."""
+    return tuple(sorted(buckets_of(bitmap)))
 
 
 class Requests:

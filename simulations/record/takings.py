@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from p2pcrawl.core.buckets.bitmaps import buckets_of
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from ..kernel.moments import COMES, LEAVES, Moment, Moments
 from ..model.standings import Standing
 from ..model.stores import Key, StandingRow, Stores
 from ..model.takeovers import Begun, Takeovers
-from .requests import Requests, opened
+from .requests import Requests, in_order, opened
+
+
+class _Told(NamedTuple):
+    """The buckets of a message that are looked at, and the place at which each is told of."""
+
+    places: dict[int, int]
+    total: int
+    """How many buckets it has in all."""
+
+    def of_each(self, *lists: Any) -> dict[int, tuple[Any, ...]]:
+        """Returns what these lists say of each bucket that is looked at. Raises ValueError for lists of other lengths
+        than there are buckets.
+        """
+        if any(len(each) != self.total for each in lists):
+            raise ValueError(f"{self.total} buckets, and lists of {[len(each) for each in lists]}")
+        return {bucket: tuple([each[place] for each in lists]) for bucket, place in self.places.items()}
 
 
 class Takings:
@@ -25,7 +40,7 @@ class Takings:
         """the same of epochs,"""
         self._drops = Requests()
         """and of copies that are to be dropped."""
-        self._syncs = Requests()
+        self._watched = lru_cache(64)(self._find_watched)
         for recorder, kind, phase in (
             (self._claims_of, "Claim", LEAVES), (self._is_claimed, "Claim", COMES),
             (self._lets_go, "Released", LEAVES), (self._hears, "Released", COMES),
@@ -40,11 +55,11 @@ class Takings:
 
     def _claims_of(self, moment: Moment) -> None:
         claim = opened(moment.what)
-        self._claims.came(moment.peer, moment.node, claim.id, moment.at, sorted(buckets_of(claim.buckets)))
+        self._claims.came(moment.peer, moment.node, claim.id, moment.at, self._watched(claim.buckets))
 
     def _is_claimed(self, moment: Moment) -> None:
         claim = moment.what
-        self._claimed.came(moment.node, moment.peer, claim.id, moment.at, sorted(buckets_of(claim.buckets)))
+        self._claimed.came(moment.node, moment.peer, claim.id, moment.at, self._watched(claim.buckets))
 
     def _lets_go(self, moment: Moment) -> None:
         message = opened(moment.what)
@@ -61,12 +76,12 @@ class Takings:
 
     def _begins(self, moment: Moment) -> None:
         message = opened(moment.what)
-        epochs = _epochs(message)
+        epochs = self._epochs(message)
         self._tellings.came(moment.peer, moment.node, message.id, moment.at, epochs)
         self._takeovers.begins(moment.node, moment.peer, epochs, message.view)
 
     def _is_told(self, moment: Moment) -> None:
-        epochs = _epochs(moment.what)
+        epochs = self._epochs(moment.what)
         self._told.came(moment.node, moment.peer, moment.what.id, moment.at, (epochs, self._said(moment.node, epochs)))
 
     def _notes(self, moment: Moment) -> None:
@@ -82,10 +97,10 @@ class Takings:
     # -- copies --------------------------------------------------------------------------------
 
     def _is_synced(self, moment: Moment) -> None:
-        self._takeovers.is_whole(moment.node, _counters(moment.what))
+        self._takeovers.is_whole(moment.node, self._counters(moment.what))
 
     def _is_to_drop(self, moment: Moment) -> None:
-        message, epochs = moment.what, _counters(moment.what)
+        message, epochs = moment.what, self._counters(moment.what)
         if not message.few:
             what = epochs, self._said(moment.node, epochs)
             self._drops.came(moment.node, moment.peer, message.id, moment.at, what)
@@ -105,17 +120,19 @@ class Takings:
         standings = self._stores.store(node).standings
         return {bucket: standings.get(bucket) for bucket in buckets}
 
+    def _epochs(self, message: Any) -> dict[int, Begun]:
+        told = self._watched(message.buckets).of_each(message.counters, message.since)
+        return {bucket: Begun(*each) for bucket, each in told.items()}
 
-def _standings(buckets: list[int], message: Any) -> dict[int, Standing]:
-    told = zip(buckets, message.counters, message.lacks, message.bases, strict=True)
+    def _counters(self, message: Any) -> dict[int, int]:
+        return {bucket: epoch for bucket, (epoch,) in self._watched(message.buckets).of_each(message.counters).items()}
+
+    def _find_watched(self, bitmap: bytes) -> _Told:
+        buckets, watched = in_order(bitmap), self._takeovers.watched
+        return _Told({bucket: place for place, bucket in enumerate(buckets) if bucket in watched}, len(buckets))
+
+
+def _standings(told: _Told, message: Any) -> dict[int, Standing]:
     pieces = {bucket: tuple(map(tuple, those)) for bucket, those in message.pieces.items()}
-    return {b: Standing(epoch, lack, base, pieces.get(b, ())) for b, epoch, lack, base in told}
-
-
-def _epochs(message: Any) -> dict[int, Begun]:
-    told = zip(sorted(buckets_of(message.buckets)), message.counters, message.since, strict=True)
-    return {bucket: Begun(epoch, since) for bucket, epoch, since in told}
-
-
-def _counters(message: Any) -> dict[int, int]:
-    return dict(zip(sorted(buckets_of(message.buckets)), message.counters, strict=True))
+    each = told.of_each(message.counters, message.lacks, message.bases)
+    return {bucket: Standing(epoch, lack, base, pieces.get(bucket, ())) for bucket, (epoch, lack, base) in each.items()}

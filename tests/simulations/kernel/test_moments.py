@@ -31,7 +31,7 @@ def test_moments_of_one_kind_and_phase_are_counted() -> None:
     stop()
     moments.happen("m2", "Claim", LEAVES, "m1")
 
-    assert [(m.at, m.node, m.phase, m.peer, m.count) for m in heard] == [
+    assert [(m.at, m.node, m.phase, m.peer, m.number) for m in heard] == [
         (2.5, "m0", LEAVES, "m1", 1), (2.5, "m1", COMES, "m0", 1), (2.5, "m2", LEAVES, "m1", 2),
     ]  # fmt: skip
 
@@ -57,6 +57,6 @@ def test_a_run_tells_of_messages_stores_and_verbs_and_goes_as_it_does_when_nobod
     assert {moment.phase for moment in heard} == set(PHASES) - {FAILED}
     assert {"Grant", "Report", "Store.commit", "CopyStore.put", "Copy", "Copied", "verb job"} <= {m.kind for m in heard}
     assert all(moment.peer for moment in heard if moment.kind == "Copy")
-    assert sorted((m.at, m.count) for m in heard if m.kind == "Copy" and m.phase == COMES) == [
-        (m.at, m.count) for m in heard if m.kind == "Copy" and m.phase == COMES
+    assert sorted((m.at, m.number) for m in heard if m.kind == "Copy" and m.phase == COMES) == [
+        (m.at, m.number) for m in heard if m.kind == "Copy" and m.phase == COMES
     ]
