@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any
 
 from p2pcrawl.core.control import CANCELLED, FINISHED, INCOMPLETE, RUNNING
-from p2pcrawl.fetch.connection.guard import opened_by
 from p2pcrawl.master.board_changes.entries import bring_entries
 from p2pcrawl.master.boards.job_boards import mark_for
 from p2pcrawl.master.cluster import Cluster
@@ -59,9 +58,6 @@ class Injection:
     async def _bring(self, job: Job, urls: Sequence[str]) -> None:
         company, admission = self._cluster.neighbours, self._cluster.master.admission
         await bring_entries(company, admission, job, urls, partial(mark_for, job))
-        if any(opened_by(url) for url in urls):
-            # What they open goes along with their copies; of one that was met as a link before nothing is copied.
-            await self._cluster.mirroring.assure(job, self._cluster.ownership.copies - 1)
 
     async def _open_again(self, job: Job) -> None:
         self._ground.lifecycle.steer(job, job.control.then(RUNNING))

@@ -98,13 +98,6 @@ class Mirroring:
                 return []
             await asyncio.sleep(SPREAD_AGAIN_S)
 
-    async def assure(self, job: Job, enough: int) -> None:
-        """Returns when so many others, or all, have a job on disk as it stands. Nobody is told who has."""
-        others = self._peers.others()
-        knowing = [member for member in others if self.sent.get(member.id, {}).get(job.id) == job.told]
-        if len(knowing) < min(enough, len(others)):
-            await self.spread(job, enough)
-
     async def send_missing(self) -> None:
         """Tells all that are in our charge, at once, what they do not know: one that does not answer holds up no
         other.

@@ -26,15 +26,6 @@ MUTANTS = (
         harm="A newcomer says that it has heard of a job's end, and takes it for running after a crash.",
     ),
     Mutant(
-        name="opened-at-one-alone",
-        kind=Slip.EARLY,
-        where=_MASTER + "injection:Injection._bring",
-        old="        if any(opened_by(url) for url in urls):\n",
-        new="        if not urls:\n",
-        harm="A person is told that a URL is safe that a page had led to before its host was open: that it is open "
-        "goes with one disk.",
-    ),
-    Mutant(
         name="job-added-by-halves",
         kind=Slip.RACE,
         where=_JOBS + "admission:Admission._add",

@@ -65,20 +65,3 @@ async def test_master_that_is_told_what_it_has_just_decided_says_yes_when_that_i
         await telling
 
         assert not said_yes
-
-
-async def test_others_are_told_of_a_job_unless_so_many_as_are_wanted_have_it_as_it_stands(tmp_path: Path) -> None:
-    async with town_of(tmp_path, "1", "2", "3", answer=page_of) as (town, houses):
-        job = await submit(houses[0])
-        await finished(houses)
-        mirroring = houses[0].cluster.mirroring
-        await mirroring.spread(job)
-
-        told = town.said["MirrorJob"]
-        await mirroring.assure(job, 2)
-        again = town.said["MirrorJob"]
-        job.learn_opened(["10.1.2.3"])
-        await mirroring.assure(job, 1)
-
-        assert again == told
-        assert any("10.1.2.3" in house.master.jobs[job.id].spec.opened for house in houses[1:])
