@@ -23,7 +23,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from p2pcrawl.core.buckets.bucket_states import BucketEvent, BucketState, BucketStates
 from p2pcrawl.core.buckets.standings import (
@@ -44,6 +44,15 @@ from p2pcrawl.model.cluster.placement import RingName
 
 COUNTER_MAX = (1 << 32) - 1
 STANDINGS_MAX = 64
+
+
+class Unserved(NamedTuple):
+    """The epochs of a bucket that we have begun, and have not served under."""
+
+    epoch: int
+    """The last one before them, under which anything may have been acknowledged."""
+    said: int
+    """The last one of which anybody may have heard from us."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +132,8 @@ class Ownership:
     """How far each bucket is on its way to us, or from us."""
     _known: dict[int, set[Standing]] = field(default_factory=dict)
     """What all that were heard of have of a bucket that we are about to serve."""
-    _since: dict[int, int] = field(default_factory=dict)
-    """Of buckets that we are about to serve: the last epoch under which anything may have been acknowledged."""
+    _since: dict[int, Unserved] = field(default_factory=dict)
+    """What we have begun of buckets that we are about to serve."""
     _late: set[int] = field(default_factory=set)
     """Buckets of which something came here when their owner had our word for them already."""
     _begun: dict[int, int] = field(default_factory=dict)
@@ -195,6 +204,7 @@ class Ownership:
         """Takes in that what somebody with the standing ``theirs`` has of a bucket has been joined to what we have."""
         if theirs.epoch <= 0:
             return  # Who never heard of an epoch of it adds nothing.
+        self._disown(bucket, theirs.epoch)
         ours = self.standing(bucket)
         if not ours.lack and theirs.epoch <= ours.epoch:
             return  # As it is nearly always.
@@ -208,6 +218,22 @@ class Ownership:
             if self.states.serves(bucket):
                 # Ours has to be another.
                 self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
+
+    def _disown(self, bucket: int, epoch: int) -> None:
+        """Takes in that somebody knows of an epoch. Where it is one that we have begun, and told nobody of, somebody
+        else has begun one of the same number, and may have served it: we lack that.
+        """
+        if bucket not in self._since or epoch <= (said := self._since[bucket].said):
+            return
+        ours, theirs = self.standing(bucket), min(epoch, self.counters[bucket])
+        spans = (
+            (max(before, least), min(last, most))
+            for before, last in ours.spans
+            for least, most in ((0, said), (theirs, ours.epoch))
+        )
+        self._known.pop(bucket, None)
+        self._stand(bucket, standing_of(ours.epoch, spans))
+        self._since[bucket] = Unserved(theirs, theirs)
 
     def _join(self, bucket: int, ours: Standing, theirs: Standing) -> None:
         """Joins our standing with one that lacks something, or that has what ours lacks: together they may have it
@@ -281,7 +307,15 @@ class Ownership:
 
     def since(self, bucket: int) -> int:
         """Returns the last epoch of a bucket of ours under which anything may have been acknowledged."""
-        return self._since.get(bucket, self.counters[bucket])
+        begun = self._since.get(bucket)
+        return self.counters[bucket] if begun is None else begun.epoch
+
+    def tell(self, buckets: Iterable[int]) -> None:
+        """Records that somebody is about to be told of the epochs of these buckets: who knows of them later may do so
+        from us.
+        """
+        for bucket in self._since.keys() & set(buckets):
+            self._since[bucket] = self._since[bucket]._replace(said=self.counters[bucket])
 
     def _stand(self, bucket: int, standing: Standing) -> None:
         self.counters[bucket], lack, self.bases[bucket], pieces = standing
@@ -426,7 +460,8 @@ class Ownership:
         begun = self.states.take(BucketEvent.FREED, self._ready(ready))
         for bucket in begun:
             # Epochs that were begun and never served, because the view changed, are empty.
-            self._since.setdefault(bucket, self.counters[bucket])
+            if bucket not in self._since:
+                self._since[bucket] = Unserved(self.counters[bucket], self.counters[bucket])
             self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
         return {bucket: self.counters[bucket] for bucket in begun}
 
@@ -467,8 +502,10 @@ class Ownership:
         return not self.states.among(buckets, BucketState.GIVING)
 
     def let_go(self, buckets: Iterable[int]) -> None:
-        """Records that their owner has our word that it may have these."""
+        """Records that their owner has our word that it may have these, and is about to hear what we have of them."""
+        buckets = frozenset(buckets)
         self.states.take(BucketEvent.ASKED, buckets)
+        self.tell(buckets)
 
     def promised(self, claimer: NodeId, buckets: Iterable[int] | None = None) -> frozenset[int]:
         """Returns those of the buckets, or of all, that ``claimer`` owns, and has our word for."""

@@ -280,6 +280,7 @@ class Takeover:
         it is not to hold. Raises P2PCrawlError without a yes.
         """
         buckets = sorted(epochs)
+        self._ownership.tell(buckets)
         since = [self._ownership.since(bucket) for bucket in buckets]
         request = Taken(0, bitmap_of(buckets), [epochs[bucket] for bucket in buckets], self._ownership.view, since)
         return (await self._peers.ask(node, request)).empty

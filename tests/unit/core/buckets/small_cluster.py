@@ -316,6 +316,7 @@ class SmallCluster:
                     self._tell(p, id, number, theirs)
 
     def _tell(self, p: Place, id: NodeId, number: int, epochs: dict[int, int]) -> None:
+        p.o.tell(epochs)
         word = tuple((bucket, epoch, p.o.since(bucket)) for bucket, epoch in sorted(epochs.items()))
         if self.place(id).up:
             self.taken.append((p.me, id, number, p.o.view, word))

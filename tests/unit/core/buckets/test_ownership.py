@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -429,6 +430,7 @@ def begin(o: Ownership, bucket: int) -> dict[int, int]:
 
 def tell(o: Ownership, bucket: int, *others: Ownership) -> None:
     epoch = begin(o, bucket)[bucket]
+    o.tell([bucket])
     for other in others:
         other.handed_over({bucket: (epoch, o.since(bucket))})
 
@@ -454,6 +456,31 @@ def test_epochs_that_were_begun_and_never_served_are_empty() -> None:
 
     assert o.counters[bucket] == 7
     assert {other.standing(bucket) for other in others} == {Standing(7), Standing(7, 7, 6)}
+
+
+@pytest.mark.parametrize(
+    ("theirs", "is_told", "standing", "since"),
+    [
+        (Standing(6), False, Standing(6), 6),
+        (Standing(6, 6, 5), False, Standing(6, 6, 5), 6),
+        (Standing(7, 7, 5), False, Standing(7, 7, 5), 7),
+        (Standing(5), False, Standing(6), 5),
+        (Standing(6, 6, 5), True, Standing(6), 5),
+    ],
+    ids=["all of it is there", "we lack it", "and a later one", "nobody knows of it", "they heard of ours"],
+)
+def test_epoch_of_which_nobody_was_told_is_anothers_where_somebody_knows_of_it(
+    theirs: Standing, is_told: bool, standing: Standing, since: int
+) -> None:
+    o, *others = (Ownership(id) for id in IDS[:3])
+    bucket = heir(o, *others)
+    begin(o, bucket)
+    if is_told:
+        o.tell([bucket])
+
+    o.join_standing(bucket, theirs)
+
+    assert (o.standing(bucket), o.since(bucket)) == (standing, since)
 
 
 def test_epoch_that_is_served_is_not_taken_for_an_empty_one() -> None:
