@@ -8,7 +8,7 @@ others have them.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -171,12 +171,14 @@ class Handovers:
 
     # -- who holds copies ----------------------------------------------------------------------
 
-    def whole(self, owner: str, buckets: Collection[int]) -> None:
-        """Judges an owner that says to a holder that its copies are whole: it has all that was acknowledged itself."""
+    def whole(self, owner: str, epochs: Mapping[int, int]) -> None:
+        """Judges an owner that says to a holder that its copies are whole under these epochs: it has all that was
+        acknowledged itself. It may have heard meanwhile of a later one, which it lacks.
+        """
         now_s, store = self.sight.now_s, self.stores.store(owner)
         away = self.sight.away_since(now_s - HEARD_S) - {owner}
-        for bucket in buckets:
-            if (row := store.standings.get(bucket)) is not None and row.lack:
+        for bucket, epoch in epochs.items():
+            if (row := store.standings.get(bucket)) is not None and 0 < row.lack <= epoch:
                 self._tell(owner, f"says that copies of bucket {bucket} are whole, of which it lacks epoch {row.lack}")
                 return
             for key, fact in self._facts.get(bucket, {}).items():

@@ -198,6 +198,8 @@ class Evidence:
     """Each page that is done has one item, on each disk that has the page."""
     certified: Mapping[bytes, float] = field(default_factory=dict)
     """When each certificate was first on any disk."""
+    limits: Mapping[str, int] = field(default_factory=dict)
+    """The peers' own limits that were small."""
     label: str = ""
     """Of the job that this is about; nothing: that of the run."""
     crawl: Crawl | None = None

@@ -257,7 +257,7 @@ class History:
         told = zip(buckets, message.counters, message.lacks, message.bases, strict=True)
         pieces = {bucket: tuple(map(tuple, those)) for bucket, those in message.pieces.items()}
         standings = {b: standing_at(epoch, lack, base, pieces.get(b, ())) for b, epoch, lack, base in told}
-        self.permissions.let_go(moment.node, buckets, moment.at)
+        self.permissions.let_go(moment.node, moment.peer, buckets, moment.at)
         self._buckets.released(moment.node, moment.peer, standings, message.rows)
 
     def _asked_in_a_view(self, moment: Moment) -> None:
@@ -283,7 +283,9 @@ class History:
             self._buckets.forgotten(moment.node, moment.peer, dict(asked[1][1]))
 
     def _whole(self, moment: Moment) -> None:
-        self._buckets.whole(moment.node, in_order(opened(moment.what).buckets))
+        message = opened(moment.what)
+        epochs = dict(zip(in_order(message.buckets), message.counters, strict=True))
+        self._buckets.whole(moment.node, epochs)
 
     def _noted(self, moment: Moment) -> None:
         if (asked := self._answered(moment, opened(moment.what).id)) is not None:

@@ -44,7 +44,7 @@ class BucketState(IntEnum):
     CLAIMED = 6
     """Ours. It is not served till all others have let go of it."""
     VOUCHED = 7
-    """Ours, and claimed anew; somebody vouches that nobody has served it after us."""
+    """Ours, claimed anew or come back to us; somebody vouches that nobody has served it after us."""
     BEGINNING = 8
     """Ours alone. Its new epoch is being written down, and told to all others."""
     SERVED = 9

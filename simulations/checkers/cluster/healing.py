@@ -14,8 +14,9 @@ from p2pcrawl.master.copies.upkeep import STABLE_S
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.peers import SOON_S
 
+from ...kernel.node import DISK_S
 from ...play.evidence import Evidence
-from ...play.healing import IDLE, READ_S, SESSION, SPOOLED, THIN, UNSERVED, VIEWS, Ailment
+from ...play.healing import IDLE, READ_S, SESSION, SPOOLED, THIN, UNSAID, UNSERVED, VIEWS, Ailment
 from .membership import notice_s
 
 LASTS_S: Final = 10.0
@@ -29,12 +30,19 @@ HANDED_S: Final = SOON_S
 SESSION_S: Final = TIMINGS.void_s / (1 - TIMINGS.drift) + TIMINGS.watch_s + LOOKED_S
 STILL_S: Final = PENALTY_MAX_S + LASTS_S
 """The longest that anybody waits for a host that asks for patience."""
+SMALL: Final = frozenset(
+    {"pulled rows", "demoted rows", "portion rows", "copied rows", "copied bytes", "bytes of items", "synced leaf"}
+)
+"""The limits with which a message may carry one row."""
+ACCESSES: Final = 10
+"""So often the disks of both are accessed for a row that is carried, at most."""
 TOLD_MAX: Final = 5
 
 
 def check(evidence: Evidence) -> Iterator[str]:
     yield from evidence.found.get("healing", ())
-    late = [ailment for ailment in evidence.ailments if _judges(evidence, ailment) and is_late(ailment)]
+    carried_s = _carried_s(evidence)
+    late = [a for a in evidence.ailments if _judges(evidence, a) and is_late(a, carried_s)]
     for ailment in late[:TOLD_MAX]:
         example = f", such as {ailment.example}" if ailment.example else ""
         yield (
@@ -43,22 +51,37 @@ def check(evidence: Evidence) -> Iterator[str]:
         )
 
 
-def is_late(ailment: Ailment) -> bool:
+def _carried_s(evidence: Evidence) -> float:
+    """Returns how long the rows of one master take to another where a message carries one: it is asked for the next one
+    when that is stored.
+    """
+    if not SMALL & evidence.limits.keys():
+        return 0.0
+    rows = max((len(folder.records) for folder in evidence.folders.values()), default=0)
+    return rows * 2 * (evidence.options.latency_s + ACCESSES * DISK_S)
+
+
+def is_late(ailment: Ailment, carried_s: float = 0.0) -> bool:
     """Tells whether something was amiss longer than it may be."""
     lasts_s = {IDLE: STILL_S, SESSION: 0.0}.get(ailment.what, LASTS_S)
-    return ailment.ended_s > ailment.calm_s + bound_s(ailment) and ailment.ended_s > ailment.began_s + lasts_s
+    return (
+        ailment.ended_s > ailment.calm_s + bound_s(ailment, carried_s) and ailment.ended_s > ailment.began_s + lasts_s
+    )
 
 
-def bound_s(ailment: Ailment) -> float:
+def bound_s(ailment: Ailment, carried_s: float = 0.0) -> float:
     """Returns how long after everything is calm this may be amiss."""
     if ailment.what == SESSION:
         return SESSION_S
     missed_s = notice_s(ailment.masters, ailment.there) if ailment.there < ailment.masters else 0.0
-    whole_s = max(missed_s, FOUND_S) + HANDED_S
+    whole_s = max(missed_s, FOUND_S) + HANDED_S + carried_s
     if ailment.what in (THIN, SPOOLED):
         # Where half of them vanish at once, most will be back: nothing is copied anew before that.
         stable_s = STABLE_S if 2 * ailment.there <= ailment.masters else 0.0
-        return whole_s + stable_s + 2 * READ_S
+        # What was taken over has copies made of it then.
+        return whole_s + carried_s + stable_s + 2 * READ_S
+    if ailment.what == UNSAID:
+        return whole_s + carried_s
     return whole_s
 
 

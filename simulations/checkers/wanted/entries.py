@@ -46,6 +46,10 @@ def _left_out(evidence: Evidence, asked: Asked, put_in: dict[str, float]) -> Ite
     calm_s = asked.began_s - CALM_S
     if any(i.began_s < asked.ended_s and i.ended_s > calm_s for i in evidence.incidents) or evidence.destroyed:
         return
+    presences = evidence.presences
+    there = {p.name for p in presences if p.began_s <= calm_s and p.ended_s >= asked.ended_s}
+    if there != {p.name for p in presences}:
+        return
     entries = {url for url, since_s in put_in.items() if since_s < asked.began_s}
     entries.update(evidence.web.starts if evidence.crawl is None else evidence.crawl.starts)
     since_s = asked.began_s - UNDER_WAY_S

@@ -206,7 +206,7 @@ def test_an_owner_serves_with_all_that_was_acknowledged_as_far_as_it_can_be_reac
     case.rules.acknowledged("m1", [LINK])
     case.sight.now_s += 60.0
 
-    case.rules.whole("m0", {BUCKET})
+    case.rules.whole("m0", {BUCKET: 2})
 
     assert case.told == [
         "at 160.000 s m0 serves bucket 5 without page 2, which was acknowledged at 100.000 s and is with m1",
@@ -344,10 +344,13 @@ def test_pieces_between_two_gaps_are_told() -> None:
 def test_copies_of_what_is_lacking_are_not_called_whole() -> None:
     case = Case()
     case.stands("m0", 2)
-    case.rules.whole("m0", {BUCKET})
+    case.rules.whole("m0", {BUCKET: 2})
+    case.stands("m0", 3, lack=3)
+    case.rules.whole("m0", {BUCKET: 2})
+    assert not case.told, "it has heard of the next one meanwhile, and says nothing of that"
     case.stands("m0", 3, lack=2)
 
-    case.rules.whole("m0", {BUCKET})
+    case.rules.whole("m0", {BUCKET: 2})
 
     assert case.told == ["at 100.000 s m0 says that copies of bucket 5 are whole, of which it lacks epoch 2"]
 
