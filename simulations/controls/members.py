@@ -6,20 +6,23 @@ from collections.abc import Iterable
 from dataclasses import replace
 from math import inf
 
+from p2pcrawl.core.buckets.ownership import Change, Ownership
 from p2pcrawl.core.majority.consent import Consent
 from p2pcrawl.core.membership import suspicion
+from p2pcrawl.core.membership.comparing import Exchanges
 from p2pcrawl.core.membership.courier import Courier
 from p2pcrawl.core.membership.output import MembershipOutput
 from p2pcrawl.core.membership.probing import Prober
 from p2pcrawl.core.membership.self_defence import Claims
+from p2pcrawl.core.membership.spreading import Spreader
 from p2pcrawl.core.membership.swim import Membership
-from p2pcrawl.model.cluster.gossip import Ack, Alive, Entry, Update
-from p2pcrawl.model.cluster.node import NodeId, Status
+from p2pcrawl.model.cluster.gossip import Ack, Alive, Entry, Gossip, Update
+from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.sealed.datagrams import DatagramSeal, Opened
 
 from ..play.options import Options
-from .making.control import LIMIT_S, Control
+from .making.control import LIMIT_S, LONG_S, Control
 from .making.swaps import swap
 
 # -- refutation-off: who is suspected says nothing to it --------------------------------------
@@ -77,6 +80,22 @@ def _hear_no_answer(self: Prober, ack: Ack, out: MembershipOutput) -> None:
     pass
 
 
+def _last_charge_kept(self: Courier, member: Member) -> Gossip | None:
+    return None
+
+
+def _join_once(self: Exchanges, now: float, address: Address) -> None:
+    pass
+
+
+def _listen_if_alive(self: Spreader, member: Member, now: float) -> bool:
+    return member.living and member.id != self._courier.me.id
+
+
+def _claim_nothing(self: Ownership) -> Change:
+    return Change()
+
+
 CONTROLS = {
     "remembered-as-left": Control(
         "one that is back says that all have left whom it knew",
@@ -121,5 +140,40 @@ CONTROLS = {
         Options(masters=3, pages=30, hosts=6, limit_s=LIMIT_S),
         (swap(Prober.acked, _hear_no_answer),),
         says="which has answered",
+    ),
+    "last-charge-untold": Control(
+        "one that was held dead, and is back in the same life, is not told so",
+        "rumours",
+        Options(scenario="pauses", masters=4, pages=120, hosts=8, limit_s=LONG_S),
+        (swap(Courier.last_charge, _last_charge_kept),),
+        says="does not tell it that it was held dead",
+    ),
+    "joined-once": Control(
+        "newcomers do not compare views again",
+        "rumours",
+        Options(masters=3, pages=30, hosts=6, limit_s=LIMIT_S),
+        (swap(Exchanges.joined, _join_once),),
+        says="has not compared views again",
+    ),
+    "dead-left-out": Control(
+        "nobody who is declared dead is told that",
+        "rumours",
+        Options(scenario="churn", masters=3, pages=60, hosts=8, limit_s=LIMIT_S),
+        (swap(Spreader._listens, _listen_if_alive),),
+        says="and not that one itself",
+    ),
+    "suspects-for-ever": Control(
+        "whoever is suspected is not declared dead in time",
+        "rumours",
+        Options(scenario="massacre", masters=4, pages=40, hosts=4, limit_s=LIMIT_S),
+        (swap(suspicion.timeout_s, _never_over),),
+        says="it is to be dead after",
+    ),
+    "nothing-claimed-anew": Control(
+        "who stood still, or was held dead, goes on with all that its view calls its own",
+        "handovers",
+        Options(scenario="pauses", masters=3, pages=120, hosts=8, limit_s=LONG_S),
+        (swap(Ownership.claim_anew, _claim_nothing),),
+        says="has not let go of it since",
     ),
 }

@@ -6,6 +6,7 @@ acknowledged under it before all have heard (docs/copies.md).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -39,7 +40,15 @@ class Epochs:
     sight: Views
     tell: Tell
     _begun: dict[tuple[int, int], _Epoch] = field(default_factory=dict)
-    """Whose each epoch of each bucket is."""
+    """Whose each epoch of each bucket is,"""
+    _counted: dict[tuple[str, int, int], frozenset[str]] = field(default_factory=dict)
+    """and whom its owner counted when it first told of it: who came later was not there to be told."""
+
+    def tells(self, owner: str, epochs: Mapping[int, int]) -> None:
+        """Takes in that an owner tells somebody of epochs."""
+        fellows = self.sight.fellows(owner)
+        for bucket, epoch in epochs.items():
+            self._counted.setdefault((owner, bucket, epoch), fellows)
 
     def lacked(self, master: str, claimer: str, epochs: dict[int, int]) -> None:
         """Judges the order in which an epoch is told: who follows it hears of it before anybody hears that he lacks
@@ -66,7 +75,8 @@ class Epochs:
             return
         known = self._begun.get((bucket, epoch))
         began_s = self.sight.now_s if known is None else known.at_s
-        if there := set(deaf) - self.sight.away_since(began_s - HEARD_S):
+        counted = self._counted.get((owner, bucket, epoch), frozenset(deaf)).intersection(deaf)
+        if there := counted - self.sight.away_since(began_s - HEARD_S):
             self._tell(owner, f"serves bucket {bucket} under epoch {epoch}, of which {told(there)} has not heard")
 
     def begun(self, witness: str, owner: str, epochs: dict[int, int]) -> None:

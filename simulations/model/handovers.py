@@ -155,8 +155,12 @@ class Handovers:
 
     # -- who takes -----------------------------------------------------------------------------
 
-    def taken(self, claimer: str, master: str, buckets: Collection[int]) -> None:
-        """Judges the word of one that has all that another had of buckets which that has let go of."""
+    def taken(self, claimer: str, master: str, epochs: Mapping[int, int]) -> None:
+        """Judges the word of one that has all that another had of buckets which that has let go of, and serves them
+        under these epochs.
+        """
+        buckets = epochs.keys()
+        self._epochs.tells(claimer, epochs)
         self._look_again()
         # What it had let go of itself is its own once more: an older word to take that, which comes late, is none.
         for (giver, _), had in self._released.items():

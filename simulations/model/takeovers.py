@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from .acknowledged import Sight as Machines
@@ -56,6 +57,16 @@ class Sight(Machines, Protocol):
 
     def damaged(self) -> bool:
         """Tells whether what is on a disk was ever damaged."""
+
+
+class Word(NamedTuple):
+    """The word of somebody that he has let go of a bucket: when it was heard, and what he has of it."""
+
+    at_s: float
+    standing: Standing | None
+
+
+NEVER: Final = Word(-inf, None)
 
 
 class Begun(NamedTuple):
@@ -131,6 +142,11 @@ class Takeovers:
             for place in [place for place in known if place[0] == node]:
                 del known[place]
         self._may.pop(node, None)
+
+    def word(self, claimer: str, giver: str, bucket: int) -> Word:
+        """Returns what a claimer has heard last of one that let go of a bucket."""
+        known = self._let_go.get((claimer, giver), {}).get(bucket)
+        return NEVER if known is None else Word(*known)
 
     # -- who has to let go, and to hear --------------------------------------------------------
 

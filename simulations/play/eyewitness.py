@@ -213,6 +213,13 @@ class Eyewitness:
         still = (i for i in self._stage.incidents if i.what == PAUSE and name in i.nodes and i.ended_s >= now_s)
         return max((now_s - incident.began_s for incident in still), default=0.0)
 
+    def stalls(self, member: str, from_s: float, until_s: float) -> list[tuple[float, float]]:
+        """Returns from when until when a member stood still between two moments."""
+        name = self.called(member)
+        still = (i for i in self._stage.incidents if i.what == PAUSE and name in i.nodes)
+        spans = ((max(from_s, i.began_s), min(until_s, i.ended_s)) for i in still)
+        return [(began_s, ended_s) for began_s, ended_s in spans if began_s < ended_s]
+
     def dismissed(self, member: str) -> bool:
         """Tells whether a person has said that a member will not come back."""
         # A person may name it by the beginning of its id.

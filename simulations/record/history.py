@@ -23,6 +23,9 @@ from ..model.loans import Distances, Loans
 from ..model.members.ballots import Ballots
 from ..model.members.consents import Consents
 from ..model.members.consents import Sight as Voters
+from ..model.members.doubts import Doubts
+from ..model.members.doubts import Sight as Doubters
+from ..model.members.duties import Duties
 from ..model.members.known import Known
 from ..model.members.known import Sight as Comrades
 from ..model.members.rumours import Rumours
@@ -51,7 +54,7 @@ STEERING: Final = ("pause", "resume", "cancel", "retry", "set", "delete")
 """The verbs whose answer says how a job stands by then."""
 
 
-class Witness(Presence, Members, Comrades, Distances, Minds, Neighbours, Views, Voters, Protocol):
+class Witness(Presence, Members, Comrades, Distances, Doubters, Minds, Neighbours, Views, Voters, Protocol):
     """The harness's own knowledge of the machines, and of whom they count."""
 
     def view(self, master: str) -> int:
@@ -94,13 +97,15 @@ class History:
         self._rules = Acknowledged(self.stores, sight, replicas, self.links, self.parents, self._teller("acknowledged"))
         self._buckets = Handovers(self.stores, sight, replicas, self._teller("handovers"))
         self.takeovers = Takeovers(self.stores, sight, self._teller("handovers"))
-        Takings(moments, self.takeovers, self.stores)
+        self.doubts = Doubts(self.stores, sight, self.takeovers, self._teller("handovers"))
+        Takings(moments, self.takeovers, self.doubts, self.stores)
         self._endings = Endings(self.stores, sight, self._buckets.settled, self._teller("endings"))
         self.permissions = Permissions()
         under_way_s = CRAMPED_S if cramped else UNDER_WAY_S
         self._counted = Counted(self.stores, sight, self._teller("counted"), under_way_s)
         self.rumours = Rumours(sight, self._teller("rumours"), self._leaves)
         self.known = Known(sight, self._teller("rumours"))
+        self.duties = Duties(sight, self._teller("rumours"))
         self._loans = Loans(self._teller("permissions"), sight)
         self._tables = Tables(self.stores, sight, self._teller("tables"))
         self.waiting = Waiting(self.stores, sight, self._teller("healing"))
@@ -110,7 +115,8 @@ class History:
         self.calls = Calls(moments, sight, self._endings.jobs)
         ballots = Ballots(self._teller("ballots"))
         polls = Polls(moments, ballots, folder, sight.is_safe, lambda: sight.now_s)
-        self.consents = Consents(sight, self._teller("consents"), Electorates(ballots, polls.electorate), ids)
+        electorates = Electorates(ballots, polls.electorate)
+        self.consents = Consents(sight, self._teller("consents"), electorates, ids, self.doubts.lapsed)
         moments.disks = DiskTaps(self.stores, lambda: sight.now_s, self)
         for verb in STEERING:
             moments.record(self._steered, [(f"verb {verb}", TOLD)])
@@ -274,9 +280,10 @@ class History:
             self._buckets.agrees(moment.node, moment.peer, kind, view, (before, self._sight.view(moment.node)))
 
     def _taken(self, moment: Moment) -> None:
-        buckets = frozenset(in_order(opened(moment.what).buckets))
-        self.permissions.took(moment.node, buckets, moment.at)
-        self._buckets.taken(moment.node, moment.peer, buckets)
+        message = opened(moment.what)
+        buckets = in_order(message.buckets)
+        self.permissions.took(moment.node, frozenset(buckets), moment.at)
+        self._buckets.taken(moment.node, moment.peer, dict(zip(buckets, message.counters, strict=True)))
 
     def _forgotten(self, moment: Moment) -> None:
         if (asked := self._answered(moment, opened(moment.what).id)) is not None:
@@ -355,6 +362,7 @@ class History:
         self.permissions.started(node, self._sight.now_s)
         self.consents.started(node)
         self.takeovers.started(node)
+        self.doubts.started(node)
         self._loans.ended(node)
         self._endings.found(node, jobs)
 

@@ -15,6 +15,8 @@ from p2pcrawl.model.cluster.node import Address, Status
 from p2pcrawl.overlay import gossip
 
 from ..kernel.life import LIFE
+from ..model.members.doubts import Doubts
+from ..model.members.duties import Duties
 from ..model.members.known import Known
 from ..model.members.rumours import ALIVE, DEAD, LEFT, SUSPECT, Rumours, Word
 from .minds import Minds
@@ -23,11 +25,11 @@ _STATUS: Final = {Status.ALIVE: ALIVE, Status.SUSPECT: SUSPECT, Status.DEAD: DEA
 
 
 @contextmanager
-def overheard(rumours: Rumours, known: Known, ids: Mapping[str, str]) -> Iterator[None]:
+def overheard(rumours: Rumours, known: Known, duties: Duties, doubts: Doubts, ids: Mapping[str, str]) -> Iterator[None]:
     """Lets models hear of all that members say to each other, and come to know, for the block. ``ids`` has those of the
     nodes.
     """
-    ears, minds = _Ears(rumours, ids), Minds(known, ids)
+    ears, minds = _Ears(rumours, ids), Minds(known, duties, doubts, ids)
     here: Any = gossip
     real: Any = (
         here.encode_gossip, here.encode_push_pull, Membership.receive, Membership.receive_push_pull, Membership.tick,
@@ -52,10 +54,12 @@ def overheard(rumours: Rumours, known: Known, ids: Mapping[str, str]) -> Iterato
 
     def receive_push_pull(membership: Membership, now: float, sender: Address, view: PushPull) -> Any:
         ears.is_told(view, membership.me.boot, joined=membership.joined)
-        return minds.compares(membership, view, lambda: real[3](membership, now, sender, view))
+        return minds.compares(membership, sender, view, lambda: real[3](membership, now, sender, view))
 
     def tick(membership: Membership, now: float) -> Any:
-        return minds.thinks(membership, lambda: real[4](membership, now))
+        out = minds.thinks(membership, lambda: real[4](membership, now))
+        ears.goes_on(membership)
+        return out
 
     _put(encode_gossip, encode_push_pull, receive, receive_push_pull, tick)
     try:
@@ -106,6 +110,13 @@ class _Ears:
         for entry in view.entries:
             if not joined and entry.member.id == me and entry.member.boot != boot:
                 rumours.outlives(me, life, entry.incarnation)
+
+    def goes_on(self, membership: Membership) -> None:
+        here = self._here()
+        if here is not None and membership.joined and membership.me.living:
+            rumours, me, life = here
+            suspects = [(str(m.id), m.incarnation) for m in membership.members.values() if m.status is Status.SUSPECT]
+            rumours.goes_on(me, life, suspects)
 
     def _here(self) -> tuple[Rumours, str, int] | None:
         life = LIFE.get()

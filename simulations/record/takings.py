@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..kernel.moments import COMES, LEAVES, Moment, Moments
+from ..model.members.doubts import Doubts
 from ..model.standings import Standing
 from ..model.stores import Key, StandingRow, Stores
 from ..model.takeovers import Begun, Takeovers
@@ -31,8 +32,9 @@ class _Told(NamedTuple):
 class Takings:
     """Has takeovers judged, by the moments of a run."""
 
-    def __init__(self, moments: Moments, takeovers: Takeovers, stores: Stores) -> None:
+    def __init__(self, moments: Moments, takeovers: Takeovers, doubts: Doubts, stores: Stores) -> None:
         self._takeovers = takeovers
+        self._doubts = doubts
         self._stores = stores
         self._claims, self._claimed = Requests(), Requests()
         """The claims that somebody has made, and those that have come to somebody;"""
@@ -114,7 +116,9 @@ class Takings:
     def _grants(self, moment: Moment) -> None:
         numbers = self._stores.store(moment.node).numbers
         keys: list[Key] = [numbers[task.record] for task in opened(moment.what).tasks if task.record in numbers]
-        self._takeovers.grants(moment.node, sorted({self._stores.bucket_of[key] for key in keys}))
+        buckets = sorted({self._stores.bucket_of[key] for key in keys})
+        self._takeovers.grants(moment.node, buckets)
+        self._doubts.grants(moment.node, sorted(self._takeovers.watched.intersection(buckets)))
 
     def _said(self, node: str, buckets: Any) -> dict[int, StandingRow | None]:
         standings = self._stores.store(node).standings

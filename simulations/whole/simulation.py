@@ -51,6 +51,7 @@ from ..play.stage import Stage
 from ..record.history import History
 from ..record.mandates import consents_overheard
 from ..record.overheard import overheard
+from ..record.views import views_overheard
 from ..scenarios import SCENARIOS
 from ..world.disks import folder_for_disks
 from ..world.fetcher import RawFolder, fetchers
@@ -173,9 +174,11 @@ class Simulation:
             self._history = History(
                 world.moments, self._witness, options.replicas, folders.__getitem__, ids, cramped=bool(plan.limits)
             )
-            stack.enter_context(overheard(self._history.rumours, self._history.known, ids))
+            history, called = self._history, {of: name for name, of in ids.items()}
+            stack.enter_context(overheard(history.rumours, history.known, history.duties, history.doubts, ids))
+            stack.enter_context(views_overheard(history.doubts, called))
             if self._majority:
-                stack.enter_context(consents_overheard(self._history.consents, {of: name for name, of in ids.items()}))
+                stack.enter_context(consents_overheard(history.consents, called))
             self._listen(stage, sinks.values())
             if plan.limits:
                 stage.figures["limits"] = dict(plan.limits)

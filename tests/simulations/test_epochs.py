@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from simulations.verbs.run import drawn
 from simulations.whole.outcome import Report
 from simulations.whole.plan_file import read_plan
 from simulations.whole.simulation import Simulation
@@ -135,4 +136,12 @@ def test_who_was_taken_for_dead_by_one_without_a_disk_has_not_left_before_that_h
     report = ran(tmp_path, STANDS_STILL_AS_IT_LEAVES, masters=2, pages=30, hosts=8)
 
     assert [incident.what for incident in report.incidents] == ["power loss", "leave", "pause"]
+    assert report.violations == []
+
+
+@pytest.mark.slow
+def test_who_follows_an_epoch_that_was_joined_hears_of_it_before_the_one_that_lacks_it() -> None:
+    """One that was alone without a majority has begun an epoch, and is back: who serves on exceeds that."""
+    report = Simulation(drawn(52)).run()
+
     assert report.violations == []

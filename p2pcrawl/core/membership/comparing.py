@@ -16,6 +16,8 @@ from p2pcrawl.core.membership.view import View
 from p2pcrawl.model.cluster.node import Address, NodeId
 
 _AGAIN_S = 1.0
+_ROUNDING_S = 1e-6
+"""Who is due again in just that time is asked."""
 _ASKED_MAX = 1024
 
 
@@ -91,7 +93,7 @@ class Exchanges:
 
     def want(self, now: float, address: Address, out: MembershipOutput) -> None:
         """Asks this address, unless it was asked just now."""
-        if now - self._asked.get(address, -math.inf) < _AGAIN_S:
+        if now - self._asked.get(address, -math.inf) < _AGAIN_S - _ROUNDING_S:
             return
         if len(self._asked) >= _ASKED_MAX:
             self._asked.clear()

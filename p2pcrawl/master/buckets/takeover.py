@@ -93,6 +93,9 @@ class Takeover:
         """How many they have taken since they began to."""
         self._giving: defaultdict[NodeId, asyncio.Lock] = defaultdict(asyncio.Lock)
         """Held while something is given up to somebody, who may say again meanwhile what he has taken."""
+        self._raised: set[int] = set()
+        """Buckets that are served under another epoch since somebody who had a later one has let go of them, of which
+        not all have heard."""
         self._journal = neighbours.ground.journal
         self._offering = Offering(neighbours, handover)
         self._taking = Taking(neighbours)
@@ -312,14 +315,28 @@ class Takeover:
             await self._holdings.note(self._ownership.standings(changed))
             # Copies are whole under the epoch that they know, or not: they are to know how it is now.
             self._copier.copying.doubt(changed)
+            self._raised.update(b for b in changed if self._ownership.counters[b] != before[b].epoch)
         if served := frozenset(b for b in standings if self._ownership.in_service(b)):
             # It may have asked their hosts a moment ago, and what was open there has ended.
             self._budgets.elsewhere.let_go(node, served)
             self._bench.came_over(served, monotonic())
-            await self._announce_served(node, {bucket: self._ownership.counters[bucket] for bucket in served})
+            await self._tell_of_joined(node, served)
             # The former owner may have had copies of them made anywhere.
             self._excess.moved(served)
             await self._served(frozenset())
+
+    async def _tell_of_joined(self, node: NodeId, served: frozenset[int]) -> None:
+        """Tells the one that had something of buckets which are served here under which epochs they go on; of those
+        that have another epoch because of that, who follows them hears first, and all others, too. Raises
+        P2PCrawlError: then it is told anew.
+        """
+        raised = served & self._raised
+        for shares in self._audiences(raised):
+            for other, share in shares:
+                await self._announce_served(other, {bucket: self._ownership.counters[bucket] for bucket in share})
+        self._raised -= raised
+        if rest := served - raised:
+            await self._announce_served(node, {bucket: self._ownership.counters[bucket] for bucket in rest})
 
     # -- what others ask ----------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ questions that it sent a moment ago; what it has gained it serves when most have
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import Final, NamedTuple, Protocol
@@ -106,6 +106,8 @@ class Consents:
     electorates: Electorates
     ids: Mapping[str, str]
     """The masters' ids, by which voters are named, by their names."""
+    lapsed: Callable[[str, float], None] = lambda master, over_s: None
+    """Is told whose consent is over, and since when."""
     _promises: dict[bytes, dict[str, _Promise]] = field(default_factory=lambda: defaultdict(dict))
     """What each seat has promised to whom."""
     _known: dict[bytes, Version] = field(default_factory=dict)
@@ -201,6 +203,7 @@ class Consents:
                 self._tell(master, f"{text}, and most have not agreed to a view in which they are its own")
             if -inf < over_s < now_s and over_s not in self._lapses[master][-1:]:
                 self._lapses[master].append(over_s)
+                self.lapsed(master, over_s)
                 lapsed.append(master)
         return lapsed
 

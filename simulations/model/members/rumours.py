@@ -29,6 +29,11 @@ HEARINGS: Final = 3
 """A suspect is asked four times before it is declared dead; one of them may be late."""
 HEARING_S: Final = 2.6
 """So long before that at most."""
+STALL_S: Final = 1.0
+"""Who stood still for so long has noticed;"""
+AWAKE_S: Final = 0.1
+"""what it was about to say then it says so soon after."""
+LATE_S: Final = 1.5
 PASSED_ON: Final = 4
 """A rumour is told so often, times the decimal logarithm of the cluster,"""
 TWICE: Final = 2
@@ -59,6 +64,9 @@ class Sight(Protocol):
     def stood_still_s(self, member: str) -> float:
         """Returns for how long a member stood still until this moment; 0 if it did not."""
 
+    def stalls(self, member: str, from_s: float, until_s: float) -> list[tuple[float, float]]:
+        """Returns from when until when a member stood still between two moments."""
+
     def dismissed(self, member: str) -> bool:
         """Tells whether a person has said that a member will not come back."""
 
@@ -72,7 +80,11 @@ class _Suspicion:
 
     since_s: float
     members: int
+    most: int
+    """The members that were counted, at least and at most."""
     accusers: set[str] = field(default_factory=set)
+    heard: dict[str, float] = field(default_factory=dict)
+    """Of these: those of whom it has heard that they accuse, and when first."""
 
 
 @dataclass(slots=True)
@@ -128,6 +140,8 @@ class Rumours:
                 self._accused(speaker, word)
             elif word.what == SUSPECT or (word.what == DEAD and view_of and word.of in counted):
                 self._suspected(speaker, word._replace(by=word.by or view_of), counted)
+                if (suspicion := speaker.suspicions.get((word.of, word.incarnation))) is not None:
+                    suspicion.heard.setdefault(word.by or view_of, self.sight.now_s)
             elif word.what in (DEAD, LEFT):
                 speaker.deaths.add((word.of, word.incarnation))
 
@@ -184,6 +198,22 @@ class Rumours:
             if word.by not in ("", me):
                 self._passes_on(me, speaker, word)
 
+    def goes_on(self, me: str, life: int, suspects: Iterable[tuple[str, int]]) -> None:
+        """Judges those whom a member suspects still, under these incarnations: nobody is given more than his time."""
+        speaker, now_s = self._speaker(me, life), self.sight.now_s
+        for place in suspects:
+            if (suspicion := speaker.suspicions.get(place)) is None or place in speaker.deaths:
+                continue
+            longest_s = _suspicion_s(len(suspicion.heard) or 1, suspicion.most) / DRIFT
+            accused_s = max(suspicion.heard.values(), default=suspicion.since_s)
+            due_s = max(suspicion.since_s + longest_s, accused_s + HEARING_S) + LATE_S
+            if now_s > due_s and not self.sight.stalls(me, suspicion.since_s, now_s):
+                speaker.deaths.add(place)
+                text = f"suspects {self.sight.called(place[0])} for {now_s - suspicion.since_s:.2f} s"
+                self._tell(
+                    me, f"{text}; with {len(suspicion.accusers)} accusers it is to be dead after {longest_s:.2f} s"
+                )
+
     # -- inside --------------------------------------------------------------------------------
 
     def _speaker(self, me: str, life: int) -> _Speaker:
@@ -196,6 +226,7 @@ class Rumours:
         counted = self.sight.counted(me)
         for suspicion in speaker.fresh:
             suspicion.members = min(suspicion.members, len(counted))
+            suspicion.most = max(suspicion.most, len(counted))
         speaker.fresh.clear()
         return counted
 
@@ -213,7 +244,7 @@ class Rumours:
             return
         suspicion = speaker.suspicions.get(place)
         if suspicion is None:
-            suspicion = speaker.suspicions[place] = _Suspicion(self.sight.now_s, len(counted))
+            suspicion = speaker.suspicions[place] = _Suspicion(self.sight.now_s, len(counted), len(counted))
             speaker.fresh.append(suspicion)
         suspicion.accusers.add(word.by)
 
@@ -241,13 +272,19 @@ class Rumours:
         suspicion, now_s = speaker.suspicions.get((word.of, word.incarnation)), self.sight.now_s
         if suspicion is None:
             return
-        name, lasted_s = self.sight.called(word.of), now_s - suspicion.since_s
+        stalls = self.sight.stalls(me, suspicion.since_s, now_s)
+        # What was due while it stood still is put off for as long.
+        still_s = sum(max(0.0, until_s - from_s - STALL_S) for from_s, until_s in stalls)
+        name, lasted_s = self.sight.called(word.of), now_s - suspicion.since_s - still_s
         least_s = DRIFT * _suspicion_s(len(suspicion.accusers | {me}), suspicion.members)
         if lasted_s < least_s:
             text = f"declares {name} dead after a suspicion of {lasted_s:.2f} s"
             self._tell(me, f"{text}; with {len(suspicion.accusers)} accusers it takes {least_s:.2f} s at least")
         # What it was about to say when it stood still it says when it goes on.
         from_s = now_s - HEARING_S - self.sight.stood_still_s(me)
+        awoke_s = max((until_s for began_s, until_s in stalls if until_s - began_s > STALL_S), default=0.0)
+        if awoke_s < now_s - AWAKE_S:
+            from_s = max(from_s, awoke_s)
         asked = sum(at_s >= from_s for at_s in speaker.asked[word.of])
         if asked < HEARINGS:
             self._tell(me, f"declares {name} dead, and asked it {asked} times for a last word")

@@ -106,7 +106,7 @@ def test_late_word_to_give_up_what_is_ones_own_again_need_not_be_followed(is_bac
     case.rules.released("m1", "m0", {BUCKET: Standing(2)}, [1])
 
     if is_back:
-        case.rules.taken("m1", "m2", frozenset({BUCKET}))
+        case.rules.taken("m1", "m2", {BUCKET: 3})
     case.rules.forgotten("m1", "m0", {BUCKET: 2})
 
     assert case.told == ([] if is_back else ["at 100.000 s m1 gave up page 2 to m0, and has it still as its own"])
@@ -127,7 +127,7 @@ def test_who_takes_a_bucket_has_all_that_was_let_go_of() -> None:
     case.holds("m1")
     case.rules.released("m1", "m0", {BUCKET: Standing(2)}, [1])
 
-    case.rules.taken("m0", "m1", {BUCKET})
+    case.rules.taken("m0", "m1", {BUCKET: 3})
 
     assert case.told == ["at 100.000 s m0 told m1 that it has all of its buckets, and lacks page 2"]
 

@@ -19,6 +19,10 @@ class SeenByAll:
     now_s: float = 100.0
     away_for_good: set[str] = field(default_factory=set)
     still_s: float = 0.0
+    stalled: list[tuple[float, float]] = field(default_factory=list)
+
+    def stalls(self, member: str, from_s: float, until_s: float) -> list[tuple[float, float]]:
+        return [(max(began_s, from_s), min(ended_s, until_s)) for began_s, ended_s in self.stalled]
 
     def counted(self, member: str) -> frozenset[str]:
         return ALL
@@ -110,6 +114,40 @@ def test_word_that_was_about_to_leave_when_its_speaker_stood_still_leaves_later(
     case.sight.still_s = still_s
 
     assert bool(case.condemns(5.0, asked=0)) == is_amiss
+
+
+@pytest.mark.parametrize(("stalled_s", "is_amiss"), [(0.0, False), (5.0, True)])
+def test_time_in_which_the_accuser_stood_still_does_not_count(stalled_s: float, is_amiss: bool) -> None:
+    case = Case()
+    case.suspects()
+    case.sight.stalled = [(110.0, 110.0 + stalled_s)]
+
+    assert bool(case.condemns(36.0)) == is_amiss
+
+
+def test_suspect_is_heard_after_the_accuser_stood_still() -> None:
+    case = Case()
+    case.suspects()
+    case.sight.now_s += 60.0
+    for _ in range(4):
+        case.rules.asks("a", LIFE, "b")
+    case.sight.stalled = [(160.2, 161.5)]
+
+    assert "asked it 0 times" in case.condemns(2.0, asked=0)[0]
+
+
+@pytest.mark.parametrize(
+    ("accusers", "after_s", "is_amiss"), [("", 38.0, False), ("", 41.0, True), ("cde", 17.0, True)]
+)
+def test_suspicion_is_over_in_time(accusers: str, after_s: float, is_amiss: bool) -> None:
+    case = Case()
+    case.rules.heard("a", LIFE, [Word(SUSPECT, "b", 3, by) for by in accusers])
+    case.suspects()
+    case.sight.now_s += after_s
+
+    case.rules.goes_on("a", LIFE, [("b", 3)])
+
+    assert bool(case.told) == is_amiss
 
 
 def test_death_that_somebody_has_told_is_not_ones_own() -> None:

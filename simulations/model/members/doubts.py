@@ -1,0 +1,169 @@
+"""The rules of doubt: what a master's view calls its own it does not serve till all who may have served it have let go.
+
+Who gains a bucket, or was alone and meets others, stood still for longer than a session lasts, hears that it was held
+dead, or had no consent of most for a while, has the word of each other in its view again before it grants anything,
+but of those who are silent, where somebody vouches that nobody has served it since (docs/copies.md). Who begins, and
+knows of others, looks for them first, and while some are missing serves for half a minute only what is whole with it.
+
+That is judged a moment later: what was granted before may be on its way.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from math import inf
+from typing import Final, Protocol
+
+from ..acknowledged import Tell
+from ..stores import Stores, told
+from ..takeovers import Word
+
+GRACE_S: Final = 3.0
+"""What was about to be granted may leave so much later."""
+STILL_S: Final = 5.2
+"""Who stood still for so long knows it, by whatever clock."""
+LOOKING_S: Final = 4.9
+"""So long one that begins looks for those that it knew,"""
+PATIENCE_S: Final = 29.4
+"""and for so long it serves what is whole only."""
+
+
+class LetGo(Protocol):
+    """The interface that knows who has let go of what."""
+
+    def word(self, claimer: str, giver: str, bucket: int) -> Word:
+        """Returns what a claimer has heard last of one that let go of a bucket."""
+
+
+class Sight(Protocol):
+    """The harness's own knowledge of the machines."""
+
+    @property
+    def now_s(self) -> float: ...
+
+    def others(self, master: str) -> frozenset[str]:
+        """Returns the names of the other masters that take part in the view in which one acts at this moment."""
+
+    def stalls(self, member: str, from_s: float, until_s: float) -> list[tuple[float, float]]:
+        """Returns from when until when a member stood still between two moments."""
+
+
+@dataclass(slots=True)
+class _Master:
+    """One life of a master."""
+
+    began_s: float = 0.0
+    mine: frozenset[int] = frozenset()
+    gained_s: dict[int, float] = field(default_factory=dict)
+    """Since when each of these is its own, or was the only one's that it is."""
+    others_s: dict[str, float] = field(default_factory=dict)
+    """Since when it counts each other in its view,"""
+    met: bool = False
+    """and whether it ever did."""
+    doubted_s: float = -inf
+    why: str = ""
+    silent_s: dict[str, float] = field(default_factory=dict)
+    """When it last held each other for suspect."""
+    missing: frozenset[str] = frozenset()
+    """Whom it holds for dead at this moment,"""
+    waits: bool = True
+    """and whether it has done so of somebody ever since it began."""
+
+
+@dataclass(slots=True)
+class Doubts:
+    """Judges what masters grant, against what has cast doubt on it."""
+
+    stores: Stores
+    sight: Sight
+    words: LetGo
+    tell: Tell
+    _masters: dict[str, _Master] = field(default_factory=lambda: defaultdict(_Master))
+
+    def started(self, master: str) -> None:
+        """Takes in that a master begins anew."""
+        self._masters[master] = _Master(self.sight.now_s)
+
+    # -- what casts doubt ----------------------------------------------------------------------
+
+    def acts(self, master: str, mine: frozenset[int], others: Collection[str]) -> None:
+        """Takes in that a master acts in another view from now on, with whom, and which buckets are its own in that."""
+        known, now_s = self._masters[master], self.sight.now_s
+        meets = others and not known.others_s
+        gained = mine if meets else mine - known.mine
+        known.gained_s = {bucket: at_s for bucket, at_s in known.gained_s.items() if bucket in mine}
+        known.gained_s |= dict.fromkeys(gained, now_s)
+        known.mine, known.met = mine, known.met or bool(others)
+        known.others_s = {other: known.others_s.get(other, now_s) for other in others}
+
+    def is_held_dead(self, master: str) -> None:
+        """Takes in that a master hears that others hold it for dead, in the life that it is in."""
+        self._doubt(master, self.sight.now_s, "heard that it was held dead")
+
+    def lapsed(self, master: str, over_s: float) -> None:
+        """Takes in that a master has no consent of most any more."""
+        self._doubt(master, over_s, "had no consent of most")
+
+    def holds(self, master: str, suspect: Iterable[str], dead: Iterable[str]) -> None:
+        """Takes in whom a master holds for suspect, and for dead, at this moment."""
+        known = self._masters[master]
+        known.silent_s.update(dict.fromkeys(suspect, self.sight.now_s))
+        known.missing = frozenset(dead)
+        known.waits = known.waits and bool(known.missing)
+
+    # -- what is granted -----------------------------------------------------------------------
+
+    def grants(self, master: str, buckets: Collection[int]) -> None:
+        """Judges pages of buckets that a slave is given."""
+        known, now_s, others = self._masters[master], self.sight.now_s, self.sight.others(master)
+        self._begins(master, known, buckets)
+        for from_s, until_s in self.sight.stalls(master, known.began_s, now_s):
+            if until_s - from_s > STILL_S and until_s > known.doubted_s and known.others_s:
+                self._doubt(master, until_s, f"stood still for {until_s - from_s:.1f} s")
+        for bucket in buckets:
+            gained_s = known.gained_s.get(bucket, -inf)
+            since_s = max(gained_s, known.doubted_s)
+            if now_s < since_s + GRACE_S:
+                continue
+            asked = {other for other in others if known.others_s.get(other, inf) <= since_s}
+            words = {other: self.words.word(master, other, bucket) for other in asked}
+            silent = {other for other, word in words.items() if word.at_s < since_s}
+            if since_s > gained_s and self._is_vouched_for(master, bucket, since_s, words):
+                silent = {other for other in silent if known.silent_s.get(other, -inf) < since_s}
+            if silent:
+                why = known.why if since_s > gained_s else "gained it, or met others"
+                text = f"grants from bucket {bucket}, and {why} at {since_s:.3f} s"
+                self._tell(master, f"{text}: {told(silent)} has not let go of it since")
+                return
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _doubt(self, master: str, at_s: float, why: str) -> None:
+        known = self._masters[master]
+        if at_s > known.doubted_s:
+            known.doubted_s, known.why = at_s, why
+
+    def _begins(self, master: str, known: _Master, buckets: Collection[int]) -> None:
+        """Judges what a master grants that has begun a moment ago."""
+        since_s = self.sight.now_s - known.began_s
+        if since_s < LOOKING_S and not known.met and known.missing:
+            text = f"grants {since_s:.2f} s after it began, alone"
+            self._tell(master, f"{text}, and knows that {told(known.missing)} may be there")
+        standings = self.stores.store(master).standings
+        if since_s < PATIENCE_S and known.waits:
+            for bucket in buckets:
+                if (row := standings.get(bucket)) is not None and row.lack:
+                    text = f"grants from bucket {bucket} {since_s:.2f} s after it began, and lacks epoch {row.lack}"
+                    self._tell(master, f"{text} of it, which {told(known.missing)} may bring")
+                    return
+
+    def _is_vouched_for(self, master: str, bucket: int, since_s: float, words: dict[str, Word]) -> bool:
+        """Tells whether somebody who has let go since knows no other epoch than the one that is served."""
+        row = self.stores.store(master).standings.get(bucket)
+        heard = [word.standing for word in words.values() if word.at_s >= since_s and word.standing is not None]
+        return row is not None and any(standing.epoch == row.epoch for standing in heard)
+
+    def _tell(self, master: str, what: str) -> None:
+        self.tell(f"at {self.sight.now_s:.3f} s {master} {what}")

@@ -1,0 +1,120 @@
+"""The model of doubts tells of what is granted though others may serve it, or have more of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from simulations.model.members.doubts import Doubts
+from simulations.model.standings import Standing
+from simulations.model.stores import StandingRow, Stores
+from simulations.model.takeovers import NEVER, Word
+
+BUCKET = 32
+
+
+@dataclass
+class Case:
+    """A master, m0, in a view with m1 and m2, that owns the bucket, and what was told of it."""
+
+    now_s: float = 100.0
+    told: list[str] = field(default_factory=list)
+    still: list[tuple[float, float]] = field(default_factory=list)
+    words: dict[str, Word] = field(default_factory=dict)
+    stores: Stores = field(default_factory=Stores)
+
+    def __post_init__(self) -> None:
+        self.rules = Doubts(self.stores, self, self, self.told.append)
+        self.rules.started("m0")
+        self.rules.holds("m0", [], [])
+        self.stores.store("m0").standings[BUCKET] = StandingRow(4, 0, 0, "")
+        self.rules.acts("m0", frozenset({BUCKET}), ["m1", "m2"])
+        self.now_s += 1.0
+        self.lets_go("m1", "m2")
+
+    def others(self, master: str) -> frozenset[str]:
+        return frozenset({"m1", "m2"})
+
+    def stalls(self, member: str, from_s: float, until_s: float) -> list[tuple[float, float]]:
+        return self.still
+
+    def word(self, claimer: str, giver: str, bucket: int) -> Word:
+        return self.words.get(giver, NEVER)
+
+    def lets_go(self, *givers: str, epoch: int = 4) -> None:
+        self.words.update(dict.fromkeys(givers, Word(self.now_s, Standing(epoch))))
+
+    def grants(self) -> bool:
+        """Lets it grant from the bucket a while later; returns whether that is amiss."""
+        self.now_s += 10.0
+        self.rules.grants("m0", [BUCKET])
+        return bool(self.told)
+
+
+def test_what_all_have_let_go_of_is_granted() -> None:
+    assert not Case().grants()
+
+
+def test_what_is_gained_is_granted_when_all_have_let_go() -> None:
+    case = Case(words={})
+    del case.words["m2"]
+
+    assert case.grants()
+    assert "m2 has not let go of it" in case.told[0]
+
+
+@pytest.mark.parametrize("what", ["held dead", "stood still", "no consent"])
+def test_what_others_may_have_taken_over_is_claimed_anew(what: str) -> None:
+    def doubted() -> Case:
+        case = Case()
+        case.now_s += 20.0
+        match what:
+            case "held dead":
+                case.rules.is_held_dead("m0")
+            case "stood still":
+                case.still = [(case.now_s - 6.0, case.now_s)]
+            case _:
+                case.rules.lapsed("m0", case.now_s)
+        return case
+
+    assert doubted().grants()
+
+    case = doubted()
+    case.now_s += 0.5
+    case.lets_go("m1", "m2")
+    assert not case.grants()
+
+
+@pytest.mark.parametrize(("epoch", "is_amiss"), [(4, False), (5, True)])
+def test_who_is_silent_need_not_let_go_where_somebody_vouches(epoch: int, is_amiss: bool) -> None:
+    case = Case()
+    case.now_s += 5.0
+    case.rules.is_held_dead("m0")
+    case.now_s += 0.5
+    case.rules.holds("m0", ["m1"], [])
+    case.lets_go("m2", epoch=epoch)
+
+    assert case.grants() == is_amiss
+
+
+@pytest.mark.parametrize("lack", [0, 2])
+def test_who_begins_waits_for_those_who_have_more(lack: int) -> None:
+    case = Case()
+    case.stores.store("m0").standings[BUCKET] = StandingRow(4, lack, 0, "")
+    case.rules.started("m0")
+    case.rules.holds("m0", [], ["m2"])
+
+    assert case.grants() == bool(lack)
+
+
+@pytest.mark.parametrize("dead", [[], ["m2"]])
+def test_who_begins_looks_for_those_that_it_knew(dead: list[str]) -> None:
+    case = Case()
+    case.rules.started("m0")
+    case.rules.holds("m0", [], dead)
+    case.now_s += 2.0
+
+    case.rules.grants("m0", [BUCKET])
+
+    assert bool(case.told) == bool(dead)
