@@ -163,7 +163,8 @@ class Permissions:
             return
         for master in {asked.master, *lenders}:
             moved_s, what = self._last_move(master, bucket, asked.ended_s - ENDED_S)
-            if what == LET_GO and moved_s > at_s:
+            # Who began anew since then knows nothing of what it had lent.
+            if what == LET_GO and moved_s > at_s and not self._has_started(master, bucket, at_s, moved_s):
                 yield f"{who}, and {master} let go of that host's bucket {bucket} at {moved_s:.3f} s, before it ended"
                 return
 
@@ -189,6 +190,12 @@ class Permissions:
             for moved_s, what in moves
         )
         return not taken and any(let_go_s < said_s <= at_s for said_s, _ in self._words[master, bucket])
+
+    def _has_started(self, master: str, bucket: int, from_s: float, until_s: float) -> bool:
+        """Tells whether a master began anew between two moments."""
+        return any(
+            what == STARTED and from_s <= at_s <= until_s for at_s, what in self._moves.get((master, bucket), ())
+        )
 
     def _lenders(self, asked: Asked, at_s: float) -> list[str]:
         """Returns the masters that had lent this host to whoever asked."""

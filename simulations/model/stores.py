@@ -86,6 +86,9 @@ class Store:
     standings: dict[int, StandingRow] = field(default_factory=dict)
     pauses: dict[int, int] = field(default_factory=dict)
     """The hosts of which it knows, or has known, that they asked to be left alone, by their keys, and until when."""
+    notes: dict[int, tuple[float, float]] = field(default_factory=dict)
+    """The hosts of which it keeps for others what they ask, by their keys: when that was written last, and for how long
+    each was to be left alone then."""
     accounts: dict[tuple[int, str, str, str], int] = field(default_factory=dict)
     """The versions of what others have counted: by job, master, life and slice."""
     changed: dict[Key, float] = field(default_factory=dict)
@@ -118,6 +121,7 @@ class Store:
         self.spool.clear()
         self.spooled.clear()
         self.standings.clear()
+        self.notes.clear()
         self.accounts.clear()
 
     def stamp(self, key: Key) -> int:

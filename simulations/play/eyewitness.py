@@ -12,6 +12,7 @@ from ..model.stores import Key
 from ..observe.folders import print_of
 from ..observe.incidents import LEAVE, PAUSE
 from ..record.board_values import board_value
+from ..world.slaves import SlaveMachine, honest
 from ..world.web import DELAY_S
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Eyewitness:
         self._reopened_s = -REOPENED_S
         self._dismissed: set[str] = set()
         self._by_name = {machine.name: machine for machine in stage.machines}
+        self._nodes = {machine.name: machine for machine in (*stage.machines, *stage.slaves)}
         self._by_id = {machine.id: machine for machine in stage.machines}
         self._named_in = lru_cache(4096)(lambda ids: tuple(self._by_id[id].name for id in ids))
         stage.world.moments.record(self._delete, [("verb delete", ASKED)])
@@ -161,10 +163,15 @@ class Eyewitness:
         """Tells whether what is on a disk was ever damaged."""
         return any(deed.do in ("flip", "tear") for deed in self._stage.deeds)
 
-    def life(self, master: str) -> int:
-        """Returns which life a master is in; 0 if it is down."""
-        life = self._by_name[master].node.life
+    def life(self, node: str) -> int:
+        """Returns which life a master, or a machine that runs slaves, is in; 0 if it is down, or none of these."""
+        life = self._nodes[node].node.life if node in self._nodes else None
         return 0 if life is None else life.number
+
+    def lies(self, slave: str) -> bool:
+        """Tells whether a slave says what it should not."""
+        machine = self._nodes.get(slave)
+        return isinstance(machine, SlaveMachine) and machine.make_slave is not honest
 
     def awake(self) -> frozenset[str]:
         """Returns the masters that are there, with their folders and ports open."""

@@ -6,7 +6,7 @@ from ..kernel.moments import COMES, LEAVES, Moment, Moments
 from ..model.loans import Loans
 from ..model.permissions import Permissions
 from ..model.stores import host_in
-from .requests import Requests, opened
+from .heard.requests import Requests, opened
 
 
 class Askings:

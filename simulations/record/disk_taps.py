@@ -208,6 +208,8 @@ class DiskTaps:
                 self._leave(store, row[1:], store.held.pop(row[1:], None))
             case "p":
                 store.pauses[row[1]] = row[2]
+            case "o":
+                store.notes[row[1]] = self._clock(), row[2]
             case "v":
                 store.accounts[row[1:5]] = row[5]
             case _:

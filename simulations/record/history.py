@@ -37,13 +37,22 @@ from ..model.tables import Marks, Tables
 from ..model.takeovers import Sight as Neighbours
 from ..model.takeovers import Takeovers
 from ..model.waiting import Waiting
+from ..model.work.adopted import Adoptions
+from ..model.work.order import Order
+from ..model.work.order import Sight as Orderly
+from ..model.work.reports import Reports
+from ..model.work.reports import Sight as Hands
+from ..model.work.rounds import Rounds
+from ..model.work.rounds import Sight as Askers
 from .askings import Askings
 from .calls import Calls, Minds
 from .disk_taps import DiskTaps
+from .heard.ends_sought import EndsSought
+from .heard.requests import Requests, in_order, opened
+from .heard.slave_reports import SlaveReports
+from .heard.slaves_words import SlavesWords
 from .mandates import Electorates
 from .polls import Polls
-from .requests import Requests, in_order, opened
-from .slave_reports import SlaveReports
 from .takings import Takings
 
 FOUND_MAX: Final = 5
@@ -54,7 +63,9 @@ STEERING: Final = ("pause", "resume", "cancel", "retry", "set", "delete")
 """The verbs whose answer says how a job stands by then."""
 
 
-class Witness(Presence, Members, Comrades, Distances, Doubters, Minds, Neighbours, Views, Voters, Protocol):
+class Witness(
+    Presence, Members, Comrades, Distances, Doubters, Minds, Neighbours, Views, Voters, Hands, Askers, Orderly, Protocol
+):  # fmt: skip
     """The harness's own knowledge of the machines, and of whom they count."""
 
     def view(self, master: str) -> int:
@@ -99,7 +110,13 @@ class History:
         self.takeovers = Takeovers(self.stores, sight, self._teller("handovers"))
         self.doubts = Doubts(self.stores, sight, self.takeovers, self._teller("handovers"))
         Takings(moments, self.takeovers, self.doubts, self.stores)
+        self._order = Order(self.stores, sight, self.links, self._teller("acknowledged"))
         self._endings = Endings(self.stores, sight, self._buckets.settled, self._teller("endings"))
+        self._rounds = Rounds(self.stores, sight, self._teller("endings"))
+        EndsSought(moments, self._rounds)
+        self._slaves = Reports(sight, self._teller("acknowledged"))
+        adoptions = Adoptions(self.stores, sight, self._endings.jobs, self._teller("acknowledged"))
+        SlavesWords(moments, self._slaves, adoptions)
         self.permissions = Permissions()
         under_way_s = CRAMPED_S if cramped else UNDER_WAY_S
         self._counted = Counted(self.stores, sight, self._teller("counted"), under_way_s)
@@ -172,6 +189,7 @@ class History:
         """Judges what each owner counts on at this moment, by holder the buckets of which it counts the copies, and who
         keeps what it has counted of its work.
         """
+        self._order.look()
         self._accounts.look(ledgers.keys())
         for owner, holders in ledgers.items():
             for holder, buckets in holders.items():
@@ -184,7 +202,9 @@ class History:
 
     def brought(self, job: int, pages: Iterable[str]) -> None:
         """Takes in which pages' items a sink is given, by their fingerprints in hex."""
-        self._rules.brought((*halves(bytes.fromhex(page)), job) for page in pages)
+        keys = [(*halves(bytes.fromhex(page)), job) for page in pages]
+        self._rules.brought(keys)
+        self._order.brought(keys)
 
     # -- what comes ----------------------------------------------------------------------------
 
@@ -193,7 +213,8 @@ class History:
         taken: list[Any] = []
         match moment.kind:
             case "Copy":
-                taken = [((*halves(row.fingerprint), row.job), row.stamp) for row in message.rows]
+                rows = [((*halves(row.fingerprint), row.job), row.stamp) for row in message.rows]
+                taken = [rows, [(note.key, note.pause_s) for note in message.notes if note.pause_s]]
             case "Discover":
                 taken = [((*halves(link.fingerprint), message.job), link.seed) for link in message.links]
             case "Merge":
@@ -216,8 +237,9 @@ class History:
 
     def _copied(self, moment: Moment) -> None:
         if (asked := self._answered(moment, opened(moment.what).id)) is not None:
-            came_s, (_, rows) = asked
+            came_s, (_, (rows, notes)) = asked
             self._rules.copied(moment.node, rows, came_s)
+            self._order.noted(moment.node, moment.peer, notes, came_s)
 
     def _settled(self, moment: Moment) -> None:
         message = opened(moment.what)
@@ -250,7 +272,10 @@ class History:
         due = self._slave_reports.durable(moment.node, moment.peer, opened(moment.what).sequence)
         for pause in due.pauses:
             if pause.host in self.hosts and self._endings.runs(moment.node, pause.job):
-                self._rules.paused(moment.node, moment.peer, pause.host, self.hosts[pause.host], pause.asked_s)
+                key = self.hosts[pause.host]
+                self._rules.paused(moment.node, moment.peer, pause.host, key, pause.asked_s)
+                if (bucket := self.permissions.buckets.get(pause.host)) is not None:
+                    self._order.paused(moment.node, pause.host, key, bucket, pause.asked_s)
         self._rules.reported(moment.node, moment.peer, due.ended)
 
     # -- buckets that change hands ---------------------------------------------------------------
@@ -284,6 +309,7 @@ class History:
         buckets = in_order(message.buckets)
         self.permissions.took(moment.node, frozenset(buckets), moment.at)
         self._buckets.taken(moment.node, moment.peer, dict(zip(buckets, message.counters, strict=True)))
+        self._order.takes(moment.node, frozenset(buckets))
 
     def _forgotten(self, moment: Moment) -> None:
         if (asked := self._answered(moment, opened(moment.what).id)) is not None:
@@ -297,6 +323,7 @@ class History:
     def _noted(self, moment: Moment) -> None:
         if (asked := self._answered(moment, opened(moment.what).id)) is not None:
             self._buckets.noted(moment.node, moment.peer, *asked[1][1])
+            self._order.whole(moment.node, moment.peer, asked[1][1][0])
 
     def _answered(self, moment: Moment, number: int) -> tuple[float, Any] | None:
         self.judged += 1
@@ -322,6 +349,8 @@ class History:
 
     def has_ended(self, node: str, key: Key, *, is_copy: bool) -> None:
         self._rules.ended(node, key, is_copy=is_copy)
+        if is_copy:
+            self._order.copied(node, key)
 
     def has_leased_twice(self, node: str, key: Key) -> None:
         self._rules.leased_twice(node, key)
@@ -341,6 +370,7 @@ class History:
             self.takeovers.stood(node, bucket, before, row)
 
     def has_stored_records(self, node: str, numbers: Collection[int], keys: Collection[Key]) -> None:
+        self._order.looks(node)
         self._tables.stored(node, numbers, keys)
 
     def has_new_items(self, node: str, key: Key) -> None:
@@ -364,6 +394,9 @@ class History:
         self.takeovers.started(node)
         self.doubts.started(node)
         self._loans.ended(node)
+        self._rounds.started(node)
+        self._slaves.started(node)
+        self._order.started(node)
         self._endings.found(node, jobs)
 
     def has_stored(self, node: str, job: int, row: JobRow | None) -> None:
@@ -373,6 +406,7 @@ class History:
     def has_lost(self, node: str) -> None:
         self._endings.lost(node)
         self._buckets.lost(node)
+        self._order.lost(node)
         self.takeovers.started(node)
         self.calls.lost(node)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..kernel.moments import COMES, LEAVES, Moment, Moments
 from ..model.members.ballots import Ballots, Poll, Roll, Version, Vote, Voters
-from .requests import Requests, opened
+from .heard.requests import Requests, opened
 
 FILE: Final = "electorate.json"
 

@@ -10,7 +10,7 @@ from ..model.members.doubts import Doubts
 from ..model.standings import Standing
 from ..model.stores import Key, StandingRow, Stores
 from ..model.takeovers import Begun, Takeovers
-from .requests import Requests, in_order, opened
+from .heard.requests import Requests, in_order, opened
 
 
 class _Told(NamedTuple):

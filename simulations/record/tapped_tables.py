@@ -16,6 +16,7 @@ _ITEM_MARKED: Final = "'m', NEW.record, 0, 0, 0, coalesce(NEW.marks, 0)"
 _ACCOUNT: Final = "'v', NEW.job, NEW.master, NEW.life, NEW.slice, NEW.version"
 _JOB: Final = "'j', NEW.id, NEW.state, NEW.reason, NEW.spec"
 _PAUSE: Final = "'p', NEW.key, NEW.until"
+_NOTE: Final = "'o', NEW.key, NEW.pause"
 _STANDING: Final = "'t', NEW.bucket, NEW.epoch, NEW.lack, NEW.base, NEW.pieces"
 TRIGGERS: Final = {
     "record": (
@@ -24,6 +25,7 @@ TRIGGERS: Final = {
         ("DELETE", "'x', OLD.id, OLD.hi, OLD.lo, OLD.job"),
     ),
     "pause": (("INSERT", _PAUSE), ("UPDATE", _PAUSE)),
+    "note": (("INSERT", _NOTE),),
     "lease": (("INSERT", "'l', NEW.record, NEW.lease"), ("DELETE", "'e', OLD.record, OLD.lease")),
     "job": (
         ("INSERT", _JOB),
@@ -59,6 +61,7 @@ TRIGGERS: Final = {
 READ: Final = {
     "record": "SELECT 'r', id, hi, lo, job, bucket, visit, phase, attempts, losses, seed FROM record",
     "pause": "SELECT 'p', key, until FROM pause",
+    "note": "SELECT 'o', key, 0.0 FROM note",
     "item": "SELECT 'i', 0 WHERE 0",
     "account": "SELECT 'v', job, master, life, slice, version FROM account",
     "lease": "SELECT 'l', record, lease FROM lease",

@@ -86,6 +86,10 @@ class Copying:
         """Returns the living others that hold a bucket of ours."""
         return self._of.get(bucket, ())
 
+    def is_ours(self, bucket: int) -> bool:
+        """Tells whether a bucket is ours by the view that was taken in last."""
+        return bucket in self._of
+
     def followers(self, bucket: int) -> tuple[NodeId, ...]:
         """Returns the living others that are sent all that changes in a bucket of ours: who holds it and, where those
         that stay are too few, who leaves. These do not count: what they have goes with them.

@@ -39,7 +39,7 @@ Send = Callable[[NodeId, list[CopyRow], list[WireHostNote]], Awaitable[None]]
 """Carries rows and notes to a holder, and returns when they are durable there. Raises P2PCrawlError."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Transfer:
     """One turn's changes. ``waiting``: rows of its links that are not acknowledged yet, counted once a holder; of its
     ends, when these have gone out.
@@ -82,6 +82,9 @@ class Copier:
         self._tasks = Tasks()
         self._withheld: list[_Transfer] | None = None
         """Those whose ends wait besides for what is sent ahead of all, in order; None when nothing is."""
+        self.stranded = 0
+        """How many links waited for a holder that is gone, of buckets that are not ours by the view: nobody is sent
+        these from here, and no end of a page behind them goes out."""
         self._under_way = 0
         self._bytes = 0
         """Of the rows in the lanes and of the ends that wait."""
@@ -241,6 +244,9 @@ class Copier:
         """
         for row, _, transfer in batch:
             transfer.waiting += self._line_up(row, transfer)
+            if not self.copying.is_ours(row.bucket) and transfer not in self._ending:
+                self.stranded += 1
+                self.withhold()
         self._acknowledged(batch)
 
     def _acknowledged(self, batch: Sequence[_Entry]) -> None:

@@ -6,12 +6,15 @@ all in one store, in different buckets; so does one that was alone. Then buckets
 one, and others may have the page before they have the links, which are lost if the disk is. The same goes for a page
 that ends now, and leads to such a link: for its own master that is known, and not new.
 
+And what waits for a holder that dies, of a bucket that the next view gives to another master, is nowhere else either
+until that one has taken the bucket over.
+
 So a mark is kept on disk: the record up to which all links were acknowledged by another store while the turns went in
-order (``frontier.database.copied_mark``). What is behind it when this master begins, or meets others after it was
-alone, is sent before any copy is brought up to date, before any end of a page, and before any bucket is let go of: to
-the holders of what is our own, to the owners of what is not. It travels as what it was when it was found, so nothing of
-it can say too much; what has come of it follows with its bucket. A link that has become an entry is news, too: the
-mark falls back to before it until that is acknowledged.
+order (``frontier.database.copied_mark``). What is behind it when this master begins, meets others after it was alone,
+or had links wait for one that died in buckets that it has to give up, is sent before any copy is brought up to date,
+before any end of a page, and before any bucket is let go of: to the holders of what is our own, to the owners of what
+is not. It travels as what it was when it was found, so nothing of it can say too much; what has come of it follows with
+its bucket. A link that has become an entry is news, too: the mark falls back to before it until that is acknowledged.
 
 More than ``MESSAGES_MAX`` messages carry are not sent ahead: hosts would wait for them. That is so where one was alone
 for long (docs/copies.md).
@@ -61,8 +64,8 @@ class LinksFirst:
         self.mark = 0
         """The record up to which all links are with others; 0 until that is known."""
         self._last = 0
-        self._gaps = 1
-        """How often links may have gone to nobody: at the beginning that is not known."""
+        self._alone = 1
+        """How often links may have gone to nobody, for nobody was there: at the beginning that is not known."""
         self._closed = 0
         """How many of these were made good."""
         self._entering = 0
@@ -94,17 +97,23 @@ class LinksFirst:
     def _acknowledged(self, last: int, *, has_entered: bool) -> None:
         self._entering -= has_entered
         if self._copying.alone:
-            self._gaps += 1
-            self._in_order.clear()
+            self._alone += 1
             self._copier.withhold()
         elif self._closed == self._gaps and not self._entering:
             self.mark = last
+
+    @property
+    def _gaps(self) -> int:
+        """Counts how often links may have gone to nobody."""
+        return self._alone + self._copier.stranded
 
     # -- what went out of order ---------------------------------------------------------------
 
     async def safe(self) -> None:
         """Returns when all links up to now are with others, as far as they are to be sent ahead."""
         await self._copier.safe()
+        if self._closed != self._gaps:
+            self._in_order.clear()
         await self._in_order.wait()
 
     def tend(self) -> None:

@@ -157,3 +157,13 @@ def test_session_that_is_over_is_not_renewed() -> None:
     case.rules.renews("m0", "s0", 2, 40.0)
 
     assert case.rules.found == ["at 21.000 s m0 renewed a session of s0, for the first time in 6.00 s"]
+
+
+def test_who_begins_anew_lets_go_of_what_it_had_lent_in_a_life_before() -> None:
+    case = Case()
+    case.rules.lent("m1", "m0", "h0.test", 4.0, 5.0)
+    case.rules.started("m1", 8.0)
+    case.rules.took("m1", {BUCKET}, 9.0)
+    case.rules.let_go("m1", "m9", {BUCKET}, 10.0)
+
+    assert case.told(5.0, 30.0) == []

@@ -6,7 +6,7 @@ import pytest
 
 from p2pcrawl.wire.messages.slave_messages import Outcome, Page, Report
 from simulations.model.stores import Key, Stores, host_in
-from simulations.record.slave_reports import Due, Pause, SlaveReports
+from simulations.record.heard.slave_reports import Due, Pause, SlaveReports
 
 JOB = 7
 PAGE: Key = (0, 1, JOB)

@@ -63,4 +63,20 @@ MUTANTS = (
         new="            pass\n",
         harm="Links that a dead holder never got are nowhere else when the end of their page is copied.",
     ),
+    Mutant(
+        name="stranded-ends-go-out",
+        kind=Slip.EARLY,
+        where="p2pcrawl.master.copies.copier:Copier._pass_on",
+        old="                self.withhold()\n",
+        new="",
+        harm="Ends go to copies while links that a dead holder never got wait for the next owner of their bucket.",
+    ),
+    Mutant(
+        name="stranded-not-sent-ahead",
+        kind=Slip.EARLY,
+        where=_FIRST + "_gaps",
+        old="return self._alone + self._copier.stranded",
+        new="return self._alone",
+        harm="Ends that wait for links which a dead holder never got are withheld until others come or go.",
+    ),
 )

@@ -289,3 +289,20 @@ async def test_what_waits_for_a_silent_holder_is_bounded() -> None:
 
     assert not holders.copier.full
     await holders.copier.close()
+
+
+async def test_link_of_a_bucket_that_another_has_by_the_next_view_holds_up_the_end_of_its_page() -> None:
+    """The dead one was to get it, and nobody is sent it from here: its next owner has not taken it over yet."""
+    holders = Holders()
+    holders.refusing = {C}
+    holders.copier.transfer([row(b"link", bucket=2)], [row(b"page", bucket=1)])
+    await asyncio.sleep(0.02)
+
+    holders.left(B, bucket1=(B,))
+    await asyncio.sleep(0.02)
+    assert (holders.got, holders.copier.stranded) == ([], 1)
+
+    holders.copier.withhold_no_longer()
+    await eventually(lambda: holders.got == [(B, b"page")])
+    await eventually(lambda: holders.copier.under_way == 0)
+    await holders.copier.close()

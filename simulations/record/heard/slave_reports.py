@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from p2pcrawl.wire.messages.slave_messages import Report
 
-from ..model.stores import Key, Stores, host_in
+from ...model.stores import Key, Stores, host_in
 
 Lease = tuple[int, int]
 """A record and its lease, as numbers of the master that granted it."""

@@ -1,0 +1,143 @@
+"""The model of the order that loses nothing tells of ends that go ahead of links, and of items ahead of ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from simulations.model.stores import Key, Stores, stamp_of
+from simulations.model.work.order import ON_ITS_WAY_S, Order
+
+JOB = 7
+PAGE: Key = (0, 1, JOB)
+LINK: Key = (0, 2, JOB)
+DONE, QUEUED = stamp_of(0, 3, 1, 0), stamp_of(0, 0, 0, 0)
+
+
+@dataclass
+class Seen:
+    """What somebody saw of three masters that act in one view: m0 owns two buckets that others hold."""
+
+    now_s: float = 100.0
+    acts_in: int = 0xA
+    away: frozenset[str] = frozenset()
+
+    def view(self, master: str) -> int:
+        return self.acts_in
+
+    def life(self, node: str) -> int:
+        return 1
+
+    def away_since(self, since_s: float) -> frozenset[str]:
+        return self.away
+
+    def holders(self, master: str, bucket: int) -> tuple[str, ...]:
+        return ("m0", "m1") if bucket == 4 else ("m0", "m2")
+
+    def set_back(self, master: str) -> bool:
+        return False
+
+    def deleted(self, job: int) -> bool:
+        return False
+
+    def name(self, key: Key) -> str:
+        return f"page {key[1]}"
+
+
+@dataclass
+class Case:
+    """A page that m0 has done, and the link that it led to; the copies of both were whole before."""
+
+    sight: Seen = field(default_factory=Seen)
+    told: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.stores = Stores(bucket_of={PAGE: 4, LINK: 5})
+        self.rules = Order(self.stores, self.sight, {PAGE: [LINK]}, self.told.append)
+        self.rules.looks("m0")
+        self.rules.whole("m1", "m0", [4])
+        self.rules.whole("m2", "m0", [5])
+        self.sight.now_s = 110.0
+        mine = self.stores.store("m0")
+        mine.records |= {PAGE: DONE, LINK: QUEUED}
+        mine.came[LINK] = mine.changed[LINK] = mine.changed[PAGE] = 109.0
+        self.stores.store("m1").held[PAGE] = DONE
+        self.stores.store("m2")
+
+
+def test_an_end_goes_to_copies_when_its_links_have_theirs() -> None:
+    case = Case()
+
+    case.rules.copied("m1", PAGE)
+    assert case.told == [
+        "at 110.000 s m1 has a copy that says that page 1 is done, and m2 has nothing of page 2, which m0 has had since"
+        " 109.000 s"
+    ]
+    case.stores.store("m2").held[LINK] = QUEUED
+    case.rules.copied("m1", PAGE)
+    assert len(case.told) == 1
+
+
+def test_by_another_view_others_hold_them() -> None:
+    case = Case()
+    case.sight.acts_in = 0xB
+    case.rules.looks("m0")
+
+    case.rules.copied("m1", PAGE)
+
+    assert case.told == []
+
+
+def test_what_was_taken_over_is_compared_anew() -> None:
+    case = Case()
+    case.rules.takes("m0", {5})
+
+    case.rules.copied("m1", PAGE)
+
+    assert case.told == []
+
+
+def test_items_go_out_when_the_end_of_their_page_has_its_copies() -> None:
+    case = Case()
+    case.rules.brought([PAGE])
+    assert case.told == []
+
+    case.stores.store("m1").held[PAGE] = QUEUED
+    case.rules.brought([PAGE])
+    assert case.told == [
+        "at 110.000 s a sink is given the items of page 1, of whose end m1 has no copy, and m0 has it since 109.000 s"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("notes", "away", "is_amiss"),
+    [
+        ({}, frozenset(), True),
+        ({}, frozenset({"m1"}), False),
+        ({9: (111.0, 59.0)}, frozenset(), False),
+        ({9: (111.0, 20.0)}, frozenset(), True),
+    ],
+)
+def test_holders_know_what_a_host_has_asked_for(
+    notes: dict[int, tuple[float, float]], away: frozenset[str], is_amiss: bool
+) -> None:
+    case = Case(Seen(away=away))
+    case.rules.paused("m0", "h0.test", 9, 4, 60.0)
+    case.stores.store("m1").notes |= notes
+
+    case.sight.now_s += ON_ITS_WAY_S + 1.0
+    case.rules.look()
+
+    assert bool(case.told) == is_amiss
+
+
+def test_who_says_that_it_knows_has_it_on_its_disk() -> None:
+    case = Case()
+
+    case.rules.noted("m1", "m0", [(9, 30.0)], 109.5)
+
+    assert case.told == [
+        "at 110.000 s m1 told m0 that it knows what a host asks, which is to be left alone for 30 s, and its disk says"
+        " nothing of it"
+    ]
