@@ -8,7 +8,7 @@ a run goes on is over then, and what has not failed long after that is given up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -24,8 +24,8 @@ PAGES = (3, 6, 10, 15, 20, 30, 45, 60, 90, 120, 180)
 SEEDS = 4
 """So many are tried with each smaller web."""
 LOSES = frozenset({"wipe", "bury"})
-SMALL: Final = 30
-"""So many pages are few."""
+FEW: Final = (10, 30)
+"""So many pages are tried before anything else, with two seeds."""
 LIMIT_S = 600.0
 """Virtual seconds for one trial: what hangs need not hang for long."""
 SLACK_S, SLACK_TIMES = 60.0, 3.0
@@ -64,7 +64,7 @@ class Reduction:
         """Reduces, and returns the best. Raises TimeIsUp; ``best`` is right at any time."""
         if not self._take(self.best, *self._whole()):
             return self.best
-        self._pages(SMALL)
+        self._pages(FEW, 2)
         self._parts()
         self._limits()
         for _ in range(2):
@@ -147,13 +147,13 @@ class Reduction:
         if name in SCENARIOS and SCENARIOS[name].parts is None:
             yield replace(self.best, parts=self.best.beside, own=True)
 
-    def _pages(self, most: int = PAGES[-1]) -> None:
-        for pages in PAGES:
-            if pages >= self.best.web.pages or pages > most:
+    def _pages(self, numbers: Sequence[int] = PAGES, seeds: int = SEEDS) -> None:
+        for pages in numbers:
+            if pages >= self.best.web.pages:
                 return
             smaller = self.best.smaller(pages=pages)
             earlier = replace(smaller, parts=tuple(_earlier(p, pages / self.best.web.pages) for p in smaller.parts))
-            if self._take(*self._seeded(smaller), *(self._seeded(earlier) if earlier != smaller else ())):
+            if self._take(*self._seeded(smaller, seeds), *(self._seeded(earlier, seeds) if earlier != smaller else ())):
                 return
 
     def _cluster(self) -> None:
@@ -172,10 +172,10 @@ class Reduction:
             if self._take(*self._seeded(self.best.smaller(replicas=replicas))):
                 break
 
-    def _seeded(self, case: Case) -> Iterator[Case]:
+    def _seeded(self, case: Case, seeds: int = SEEDS) -> Iterator[Case]:
         """Yields a case with its own seed, and with some others."""
         yield case
-        for more in range(1, SEEDS):
+        for more in range(1, seeds):
             yield case.smaller(seed=case.options.seed + more)
 
 
