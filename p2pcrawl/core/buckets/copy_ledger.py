@@ -2,9 +2,10 @@
 
 The theory. A copy counts from the moment at which its holder has been brought to what the owner has, while all that
 happens meanwhile goes to it too. It stops counting when its holder is another process than then (it may have lost what
-it had not yet answered), has another store, or is not a holder any more. What a bucket's copies are worth to whoever
-asks for an acknowledgement follows: with R synced stores, the owner's own among them, a fact is *settled*; with fewer
-it is *provisional*.
+it had not yet answered), has another store, or is not a holder any more; and when something came into its bucket in
+another way. Where that happens while the holder is being brought to what we have, it does not count then. What a
+bucket's copies are worth to whoever asks for an acknowledgement follows: with R synced stores, the owner's own among
+them, a fact is *settled*; with fewer it is *provisional*.
 
 ``docs/copies.md`` tells the whole protocol.
 """
@@ -22,7 +23,11 @@ class _Holder:
     boot: bytes
     store: bytes
     generation: int = 0
-    """Raised when what was begun with it before does not count."""
+    """Raised when something of what was begun with it before does not count."""
+    void_at: int = 0
+    """The generation from which on anything counts that was begun with it,"""
+    doubted_at: dict[int, int] = field(default_factory=dict)
+    """and that of buckets of which less does."""
     held: set[int] = field(default_factory=set)
     """Buckets of ours that it is to hold."""
     synced: set[int] = field(default_factory=set)
@@ -31,6 +36,10 @@ class _Holder:
     @property
     def lacking(self) -> int:
         return len(self.held) - len(self.synced)
+
+    def counts(self, bucket: int, generation: int) -> bool:
+        """Tells whether its copy of a bucket counts, if it was brought to what we have from that generation on."""
+        return bucket in self.held and generation >= max(self.void_at, self.doubted_at.get(bucket, 0))
 
 
 @dataclass(slots=True)
@@ -76,8 +85,12 @@ class Copying:
             for node in present:
                 held[node].add(bucket)
         for node, holder in self._holders.items():
+            if came := held[node] - holder.held:
+                # They may have been ours before, and another's meanwhile.
+                self._void(holder, came)
             holder.held = held[node]
             holder.synced &= held[node]
+            holder.doubted_at = {bucket: at for bucket, at in holder.doubted_at.items() if bucket in held[node]}
         self._parting = tuple(sorted(node for node, member in living.items() if member.leaving))
         self._lacking = None
         return gone
@@ -100,7 +113,9 @@ class Copying:
         return (*nodes, *(node for node in self._parting if node not in nodes))
 
     def generation(self, node: NodeId) -> int | None:
-        """Returns the generation of a holder, to be given back with ``synced``; None when it does not live."""
+        """Returns the generation of a holder, to be given back with ``brought`` and ``synced``; None when it does not
+        live.
+        """
         holder = self._holders.get(node)
         return None if holder is None else holder.generation
 
@@ -116,13 +131,15 @@ class Copying:
 
     def synced(self, node: NodeId, buckets: Iterable[int], generation: int) -> frozenset[int]:
         """Takes in that all of these had been brought to a holder; returns which of them count from now on."""
-        holder = self._holders.get(node)
-        if holder is None or holder.generation != generation:
-            return frozenset()
-        counted = frozenset(buckets) & holder.held
-        holder.synced |= counted
-        self._lacking = None
+        if counted := self.brought(node, buckets, generation):
+            self._holders[node].synced |= counted
+            self._lacking = None
         return counted
+
+    def brought(self, node: NodeId, buckets: Iterable[int], generation: int) -> frozenset[int]:
+        """Returns those of these buckets of which a holder has what we have, as it was brought to it."""
+        holder = self._holders.get(node)
+        return frozenset() if holder is None else frozenset(b for b in buckets if holder.counts(b, generation))
 
     def counted(self, node: NodeId) -> frozenset[int]:
         """Returns the buckets of ours of which a holder's copies count."""
@@ -130,14 +147,14 @@ class Copying:
         return frozenset() if holder is None else frozenset(holder.synced)
 
     def doubt(self, buckets: Collection[int]) -> None:
-        """Voids all copies of these buckets, to be compared again: something came into them otherwise than through
-        us.
+        """Voids all copies of these buckets, to be compared again, and those that are being compared: something came
+        into them otherwise than through us.
         """
         if not buckets:
             return
         for holder in self._holders.values():
-            if not holder.synced.isdisjoint(buckets):
-                self._void(holder, buckets)
+            if concerned := holder.held.intersection(buckets):
+                self._void(holder, concerned)
 
     def provisional(self, bucket: int, known: int = 0) -> bool:
         """Tells whether a fact of this bucket has fewer stores than it should, once all living holders have
@@ -183,6 +200,8 @@ class Copying:
         holder.generation += 1
         self._lacking = None
         if buckets is None:
+            holder.void_at = holder.generation
             holder.synced.clear()
         else:
+            holder.doubted_at.update(dict.fromkeys(buckets, holder.generation))
             holder.synced.difference_update(buckets)

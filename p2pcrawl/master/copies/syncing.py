@@ -117,8 +117,7 @@ class Syncing:
                 rows = await self._bring(node, buckets)
                 # Where there is little to compare it is the way there and back that takes the time.
                 size = min(SLICE_MAX, 2 * size) if rows < SLICE_ROWS else SLICE
-                held = self._copying.held(node).intersection(buckets)
-                if held and self._copying.generation(node) == generation:
+                if held := self._copying.brought(node, buckets, generation):
                     # A copy counts when its holder knows that it does.
                     await self._confirm_synced(node, held)
                     self._copying.synced(node, held, generation)

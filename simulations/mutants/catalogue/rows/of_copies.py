@@ -84,8 +84,8 @@ MUTANTS = (
         name="whole-in-another-generation",
         kind=Slip.FENCE,
         where=_COPIES + "syncing:Syncing._round",
-        old="if held and self._copying.generation(node) == generation:",
-        new="if held:",
+        old="if held := self._copying.brought(node, buckets, generation):",
+        new="if held := self._copying.held(node).intersection(buckets):",
         harm="A holder that was restarted meanwhile is told that it is whole.",
     ),
     Mutant(

@@ -86,6 +86,29 @@ def test_what_others_knew_of_a_bucket_puts_its_copies_in_doubt() -> None:
     assert it.unsynced(B) == it.unsynced(C) == {2}
 
 
+def test_what_comes_into_a_bucket_while_a_holder_is_brought_to_it_has_to_be_compared_again() -> None:
+    it = copying(B)
+    before = it.generation(B)
+    assert before is not None
+
+    it.doubt({2})
+
+    assert it.brought(B, [1, 2], before) == {1}
+    assert it.synced(B, [1, 2], before) == {1}
+    assert bring(it, B, 2) == {2}
+
+
+def test_bucket_that_was_anothers_while_a_holder_was_brought_to_it_has_to_be_compared_again() -> None:
+    it = copying(B)
+    before = it.generation(B)
+    assert before is not None
+
+    it.change([member(ME), member(B)], {2: (B,)}, 2)
+    it.change([member(ME), member(B)], {1: (B,), 2: (B,)}, 2)
+
+    assert it.synced(B, [1, 2], before) == {2}
+
+
 def test_fewer_masters_than_copies_cannot_make_everything_provisional() -> None:
     it = copying(B, copies=3)
 
