@@ -147,6 +147,11 @@ class Clockwork(asyncio.BaseEventLoop):
         self._push(when if life is None else life.node.clock.world(when), timer)
         return timer
 
+    def call_later(
+        self, delay: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> TimerHandle:
+        return self.call_at(self.time() + delay, callback, *args, context=context)
+
     def call_soon_threadsafe(
         self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> Handle:

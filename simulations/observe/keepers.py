@@ -56,6 +56,8 @@ class Keepers:
     """How many disks each master has lost."""
     _having: dict[int, frozenset[Disk]] = field(default_factory=dict)
     """The disks that may have something of each bucket."""
+    _copied: frozenset[str] | None = None
+    """Who was there when all was last copied, if nothing has changed hands since and no disk was lost."""
     _known: frozenset[Disk] = frozenset()
     """The disks that were ever in use."""
     _gaps: dict[int, frozenset[Disk]] = field(default_factory=dict)
@@ -67,6 +69,7 @@ class Keepers:
         new = self._disks(tables) - self._known
         if new or acting.keys() != tables.keys():
             self._known |= new
+            self._copied = None
             for who, rows in tables.items():
                 if who not in acting:
                     spell = next((s for s in self.spells if s.ended_s == inf and s.rows == rows), None)
@@ -81,7 +84,7 @@ class Keepers:
         there = [id(spell) for _, spell in acting.values()]
         for spell in self.spells:
             if spell.ended_s == inf and id(spell) not in there:
-                spell.ended_s = now_s
+                spell.ended_s, self._copied = now_s, None
         if self._gaps:
             disks = self._disks(up)
             self._gaps = {bucket: those for bucket, those in self._gaps.items() if not those & disks}
@@ -95,7 +98,7 @@ class Keepers:
         """Takes in that all that is there has been copied to those that are to hold it now, and dropped by others. What
         was before matters only where nobody is there who has it.
         """
-        if self.at_rest:
+        if self.at_rest or self.is_copied(up):
             return
         anew = {id(spell): Spell(spell.rows) for spell in self.spells if spell.ended_s == inf}
         kept = [
@@ -110,9 +113,15 @@ class Keepers:
         self._having = {bucket: those - disks for bucket, those in self._having.items()}
         for spell in anew.values():
             self._come_to(spell.rows, up, begins=False)
+        self._copied = frozenset(up)
+
+    def is_copied(self, up: Collection[str]) -> bool:
+        """Tells whether all was copied among those that are there, and nothing was to be copied since."""
+        return self._copied == frozenset(up)
 
     def lose(self, ids: Collection[str], since_s: float | None = None) -> None:
         """Takes in that these disks are gone; or that they are again as they were at a moment."""
+        self._copied = None
         for spell in self.spells:
             if since_s is None or spell.ended_s > since_s:
                 spell.lost.update(ids)

@@ -62,8 +62,10 @@ class Reckoning:
         stage = self._stage
         self._look_at_tables()
         keepers = self.losses.keepers
-        if agreed and not keepers.at_rest and all(_has_copies(m) and not _has_excess(m) for m in stage.up):
-            keepers.copied(stage.world.now, self._there())
+        there = self._there()
+        is_known = not agreed or keepers.at_rest or keepers.is_copied(there)
+        if not is_known and all(_has_copies(m) and not _has_excess(m) for m in stage.up):
+            keepers.copied(stage.world.now, there)
         ends = self._look_for_ends()
         said = self._words() if agreed and stage.ended else {}
         names = any(m.lead is not None and m.lead.cluster.ownership.broken() for m in stage.up)
