@@ -121,6 +121,9 @@ class DiskTaps:
                 stood[bucket] = standings.get(bucket)
             standings[bucket] = standing_row(*row[2:])
         changes.clear()
+        if not rows:
+            self._hear_of_standings(node, standings, stood)
+            return
         unspooled = [store.spool[row[1]] for row in rows if row[0] == "u" and row[1] in store.spool]
         self._hear_of_changes(node, store, rows)
         ended = [(key, row[0] == "h") for row in rows if (key := self._take(store, row, told=True)) is not None]
@@ -131,15 +134,21 @@ class DiskTaps:
         self._further.clear()
         # Only when all of it is there: a page's links come with its end.
         self._hear_of_what_went(node, store, rows)
-        for bucket, before in stood.items():
-            if (standing := standings.get(bucket)) is not None:
-                self._ears.has_stood(node, bucket, before, standing)
+        self._hear_of_standings(node, standings, stood)
         for key, is_copy in ended:
             self._ears.has_ended(node, key, is_copy=is_copy)
         for key in unspooled:
             if not store.spooled[key]:
                 self._ears.has_unspooled(node, key)
         self._hear_of_records(node, rows)
+
+    def _hear_of_standings(
+        self, node: str, standings: dict[int, StandingRow], before: dict[int, StandingRow | None]
+    ) -> None:
+        """Tells of what a disk says of buckets from now on."""
+        for bucket, was in before.items():
+            if (standing := standings.get(bucket)) is not None:
+                self._ears.has_stood(node, bucket, was, standing)
 
     def _hear_of_changes(self, node: str, store: Store, rows: list[Row]) -> None:
         """Tells of leases, pauses and accounts that are not what they should be, beside what was there before."""

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from stat import S_ISDIR
 from typing import Final, NamedTuple
 
 SECTOR = 512
@@ -51,15 +52,14 @@ class Cache:
     def synced(self, number: int) -> None:
         """Hears that an open file was synced, or a folder."""
         found = os.fstat(number)
-        path = next((each for each in self._walk() if each.stat().st_ino == found.st_ino), None)
-        if path is None:
+        there = self._inodes()
+        if (path := there.get(found.st_ino)) is None:
             return
-        if path.is_dir():
+        if S_ISDIR(found.st_mode):
             self._names[path] = {
                 name: _Entry(inode, self._contents.get(inode, b"")) for name, inode in _files_in(path).items()
             }
             # Another file may get the inode of one that is gone.
-            there = {each.stat().st_ino for each in self._walk()}
             self._contents = {inode: content for inode, content in self._contents.items() if inode in there}
         else:
             self._contents[found.st_ino] = path.read_bytes()
@@ -143,6 +143,18 @@ class Cache:
         if before == now:
             return now
         return before if self.unsynced == LOST else _torn(before, now, self._dice.choice(_TORN), self._dice)
+
+    def _inodes(self) -> dict[int, Path]:
+        """Returns what is there, by its inode."""
+        found, folders = {}, [self._folder] if self._folder.exists() else []
+        for folder in folders:
+            found[folder.stat().st_ino] = folder
+            for entry in os.scandir(folder):
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(folder / entry.name)
+                else:
+                    found[entry.inode()] = folder / entry.name
+        return found
 
     def _walk(self) -> Iterator[Path]:
         if self._folder.exists():

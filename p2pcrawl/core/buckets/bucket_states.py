@@ -210,12 +210,13 @@ class BucketStates:
 
     def count(self, state: BucketState) -> int:
         """Counts the buckets in a state."""
-        return self._states.count(state)
+        return len(self.those(state))
 
     def among(self, buckets: Iterable[int], *wanted: BucketState) -> frozenset[int]:
         """Returns those of the buckets that are in one of these states."""
-        states = self._states
-        return frozenset([bucket for bucket in buckets if states[bucket] in wanted])
+        asked = list(buckets)
+        states = bytes(map(self._states.__getitem__, asked))
+        return frozenset(compress(asked, states.translate(_mask(wanted))))
 
     def those(self, *wanted: BucketState) -> frozenset[int]:
         """Returns all buckets in one of these states."""

@@ -47,6 +47,8 @@ class ClusterStatus:
         self._node = node
         self._absences = absences
         self._name = name
+        self._counted: tuple[object, Mapping[NodeId, int]] = None, {}
+        """A table, and how many buckets each owns by it."""
 
     def members(self) -> list[dict[str, Any]]:
         """Describes all members that count."""
@@ -107,8 +109,11 @@ class ClusterStatus:
         }
 
     def _members(self, members: Iterable[Member]) -> list[dict[str, Any]]:
-        # Slaves ask for this again and again: the table is gone through once for all members.
-        owned = Counter(row[0] for row in self._cluster.ownership.table) or {self._node.me: BUCKETS}
+        # Slaves ask for this again and again: each table is gone through once, for all members.
+        table = self._cluster.ownership.table
+        if self._counted[0] is not table:
+            self._counted = table, Counter(row[0] for row in table) or {self._node.me: BUCKETS}
+        owned = self._counted[1]
         return [self._member(member, owned.get(member.id, 0)) for member in sorted(members, key=lambda m: m.id)]
 
     def _member(self, member: Member, owned: int) -> dict[str, Any]:
