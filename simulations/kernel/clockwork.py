@@ -226,6 +226,7 @@ class Clockwork(asyncio.BaseEventLoop):
         elif not self._stop_asked():
             self._advance()
         handle: Any
+        now = self.now
         for _ in range(len(ready)):
             handle = ready.popleft()
             if handle._cancelled:
@@ -233,12 +234,12 @@ class Clockwork(asyncio.BaseEventLoop):
             life = handle._context.get(LIFE)
             self.executed += 1
             if life is None:
-                self._trace = hash((self._trace, self.now, self._serial))
+                self._trace = hash((self._trace, now, self._serial))
             elif life.halted:
                 life.hold(handle)
                 continue
             else:
-                self._trace = hash((self._trace, self.now, self._serial, life.number))
+                self._trace = hash((self._trace, now, self._serial, life.number))
             try:
                 handle._context.run(handle._callback, *handle._args)
             except (SystemExit, KeyboardInterrupt):

@@ -72,9 +72,10 @@ class Counted:
 
     def _unnoted(self, mine: Store, theirs: Store, buckets: Collection[int]) -> str:
         """Says of which bucket a holder has not noted that it has all, though its owner has."""
+        ours, others = mine.standings.get, theirs.standings.get
         for bucket in buckets:
-            here, there = mine.standings.get(bucket), theirs.standings.get(bucket)
-            if here is None or here.lack:
+            # Rows that say the same are one, as nearly all do.
+            if (here := ours(bucket)) is (there := others(bucket)) or here is None or here.lack:
                 continue
             if there is None or there.epoch < here.epoch or there.lack:
                 return (

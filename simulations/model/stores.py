@@ -126,7 +126,11 @@ class Store:
 
     def stamp(self, key: Key) -> int:
         """Returns how far the disk knows this to be; UNKNOWN if it does not."""
-        return joined(self.records.get(key, UNKNOWN), self.held.get(key, UNKNOWN))
+        own, held = self.records.get(key), self.held.get(key)
+        if own is None or held is None:
+            alone = held if own is None else own
+            return UNKNOWN if alone is None else alone
+        return joined(own, held)
 
     def is_entry(self, key: Key) -> bool:
         """Tells whether the disk knows this to be a URL with which its job begins."""

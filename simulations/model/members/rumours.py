@@ -9,7 +9,7 @@ dies out.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from math import ceil, log, log10
 from typing import Final, NamedTuple, Protocol
@@ -126,12 +126,12 @@ class Rumours:
 
     # -- what a member hears -------------------------------------------------------------------
 
-    def heard(self, me: str, life: int, words: Iterable[Word], *, view_of: str = "") -> None:
+    def heard(self, me: str, life: int, words: Collection[Word], *, view_of: str = "") -> None:
         """Takes in rumours that have come to a member; ``view_of``: they are all that another one knows, and may be
         old: whom that holds dead, and who counts here, is accused by it.
         """
         speaker = self._speaker(me, life)
-        counted = self._counted(me, speaker)
+        counted = self._counted(me, speaker, words)
         if speaker.owed is not None:
             speaker.owed = None
             self._tell(me, "was asked whether it is there, and did not answer")
@@ -180,10 +180,10 @@ class Rumours:
         speaker.incarnation, speaker.accused = incarnation, -1
         self._highest[me] = max(incarnation, self._highest.get(me, -1))
 
-    def said(self, me: str, life: int, words: Iterable[Word]) -> None:
+    def said(self, me: str, life: int, words: Collection[Word]) -> None:
         """Judges rumours that a member tells."""
         speaker = self._speaker(me, life)
-        counted = self._counted(me, speaker)
+        counted = self._counted(me, speaker, words)
         for word in words:
             if word.of == me:
                 self._says_of_itself(speaker, word)
@@ -222,7 +222,10 @@ class Rumours:
             known = self._speakers[me] = _Speaker(life)
         return known
 
-    def _counted(self, me: str, speaker: _Speaker) -> frozenset[str]:
+    def _counted(self, me: str, speaker: _Speaker, words: Iterable[Word]) -> frozenset[str]:
+        """Returns whom a member counts, where that matters for these words: most accuse nobody."""
+        if not speaker.fresh and not any(word.what in (SUSPECT, DEAD) for word in words):
+            return frozenset()
         counted = self.sight.counted(me)
         for suspicion in speaker.fresh:
             suspicion.members = min(suspicion.members, len(counted))
