@@ -82,6 +82,23 @@ do = "freeze"
 who = ["m0"]
 for = "9 s"
 """
+MEETS_THE_OTHERS_AGAIN = """
+seed = 2092
+[cluster]
+masters = 3
+slaves = 0
+replicas = 2
+placement = "host-bucket"
+key = "url"
+[web]
+pages = 6
+hosts = 2
+[[fault]]
+do = "split"
+at = "11 s"
+for = "60 s"
+groups = [["m0"], ["m1", "m2"]]
+"""
 
 
 def ran(folder: Path, faults: str, *, masters: int, pages: int, hosts: int) -> Report:
@@ -144,4 +161,16 @@ def test_who_follows_an_epoch_that_was_joined_hears_of_it_before_the_one_that_la
     """One that was alone without a majority has begun an epoch, and is back: who serves on exceeds that."""
     report = Simulation(drawn(52)).run()
 
+    assert report.violations == []
+
+
+@pytest.mark.slow
+def test_who_was_alone_does_not_take_what_others_served_for_what_it_began_as_it_met_them(tmp_path: Path) -> None:
+    """It claims all anew, and nobody has to let go in a view of one: epochs begin there that nobody hears of."""
+    plan = tmp_path / "plan.toml"
+    plan.write_text(MEETS_THE_OTHERS_AGAIN)
+
+    report = Simulation(read_plan(plan)).run()
+
+    assert [incident.what for incident in report.incidents] == ["partition"]
     assert report.violations == []

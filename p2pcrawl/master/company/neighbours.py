@@ -51,8 +51,8 @@ class Neighbours:
         self.host_notes = HostNotes(ground.workbench, self.remarks)
         self.copying = Copying(peers.me, copies)
         self.excess = Excess(peers, self.ownership, self.copying, ground.jobs, ground.openings)
-        self.copier = Copier(self.copying, self.excess.carry)
         self.abreast = Abreast(self.ownership, self.copying)
+        self.copier = Copier(self.copying, self.excess.carry, self.abreast.when)
         deliver = _delivery(peers, ground, self.copying)
         self.spool = Spool(self.holdings, self.ownership, self.copying, ground.jobs, ground.mailbox, deliver)
         self.dispatch = Dispatch(

@@ -50,6 +50,8 @@ class _Transfer:
     ends_bytes: int = 0
     then: list[Callable[[], None]] = field(default_factory=list)
     copied: list[Callable[[], None]] = field(default_factory=list)
+    elsewhere: bool = False
+    """Some of it was not sent, for its bucket had become another's: it goes there with the rest of that."""
 
 
 _Entry = tuple[CopyRow, int, _Transfer]
@@ -67,12 +69,13 @@ class _HolderLane(Lane):
 
 class Copier:
     """Sends changes to holders. ``send`` carries a message to a holder; it raises P2PCrawlError when that does not
-    answer.
+    answer. ``when_abreast`` calls somebody when all that is here has copies, whoever made them.
     """
 
-    def __init__(self, copying: Copying, send: Send) -> None:
+    def __init__(self, copying: Copying, send: Send, when_abreast: Callable[[Callable[[], None]], None]) -> None:
         self.copying = copying
         self._send = send
+        self._when_abreast = when_abreast
         self._lanes: dict[NodeId, _HolderLane] = {}
         self._waiting: dict[NodeId, _HolderLane] = {}
         """Those with something in them."""
@@ -113,7 +116,9 @@ class Copier:
             then()
 
     def when_copied(self, then: Callable[[], None]) -> None:
-        """Calls ``then`` when all changes up to now are acknowledged, ends of pages too; at once if they are."""
+        """Calls ``then`` when all changes up to now are acknowledged, ends of pages too; at once if they are. Those of
+        buckets that were another's before they were sent are nowhere else until that one has taken the buckets over.
+        """
         if last := self._transfers or self._ending:
             last[-1].copied.append(then)
         else:
@@ -198,6 +203,7 @@ class Copier:
     def _line_up(self, row: CopyRow, transfer: _Transfer) -> int:
         """Lines a row up for those that follow its bucket, and returns to how many it goes."""
         nodes, size = self.copying.followers(row.bucket), row.size
+        transfer.elsewhere |= not self.copying.is_ours(row.bucket)
         for node in nodes:
             self._to_fill(node).rows.append((row, size, transfer))
         self._under_way += len(nodes)
@@ -270,8 +276,12 @@ class Copier:
             for then in transfer.then:
                 then()
         while self._ending and not self._ending[0].waiting:
-            for then in self._ending.popleft().copied:
-                then()
+            transfer = self._ending.popleft()
+            for then in transfer.copied:
+                if transfer.elsewhere:
+                    self._when_abreast(then)
+                else:
+                    then()
 
     def _send_withheld(self) -> None:
         withheld = self._withheld or []

@@ -244,7 +244,7 @@ async def test_patrol_compares_with_few_holders_at_a_time_and_with_all_of_them_i
     ownership: Any = SimpleNamespace(in_service=lambda bucket: True)
     own_rows: Any = Nothing()
     notes = HostNotes(Workbench(), Remarks())
-    links_first: Any = SimpleNamespace(safe=Copier(copying, send).safe)
+    links_first: Any = SimpleNamespace(safe=Copier(copying, send, lambda then: None).safe)
     syncing = Syncing(FakePeers(ME, others, call), ownership, copying, links_first, send, own_rows, notes)
 
     steps = []

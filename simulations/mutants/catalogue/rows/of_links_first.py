@@ -79,4 +79,12 @@ MUTANTS = (
         new="return self._alone",
         harm="Ends that wait for links which a dead holder never got are withheld until others come or go.",
     ),
+    Mutant(
+        name="anothers-ends-count-as-copied",
+        kind=Slip.EARLY,
+        where="p2pcrawl.master.copies.copier:Copier._line_up",
+        old="        transfer.elsewhere |= not self.copying.is_ours(row.bucket)\n",
+        new="",
+        harm="Items go into sinks of pages that nobody else knows to be done: who takes them over brings them again.",
+    ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from p2pcrawl.core.buckets.copy_ledger import Copying
 from p2pcrawl.master.copies.copier import BYTES_MAX, ROWS_MAX, Copier, in_messages
@@ -28,7 +29,9 @@ class Holders:
     def __init__(self) -> None:
         self.copying = Copying(ME)
         self.copying.change(members(ME, B, C), {1: (B,), 2: (C,)}, 3)
-        self.copier = Copier(self.copying, self.send)
+        self.abreast: list[Callable[[], None]] = []
+        """What waits for all that is here to have copies."""
+        self.copier = Copier(self.copying, self.send, self.abreast.append)
         self.got: list[tuple[NodeId, bytes]] = []
         self.notes: list[WireHostNote] = []
         self.silent: set[NodeId] = set()
@@ -100,6 +103,27 @@ async def test_page_is_copied_when_its_end_is_acknowledged_not_when_its_links_ar
     holders.silent.clear()
     holders.heard.set()
     await eventually(lambda: copied == ["page"])
+    await holders.copier.close()
+
+
+async def test_page_whose_bucket_is_anothers_before_its_end_is_sent_is_copied_when_all_that_is_here_is() -> None:
+    holders = Holders()
+    holders.silent = {C}
+    copied: list[str] = []
+    holders.copier.transfer([row(b"link", bucket=2)], [row(b"page", bucket=1)])
+    holders.copier.when_copied(lambda: copied.append("page"))
+
+    holders.left(B, bucket2=(B,))
+    holders.refusing = {C}
+    holders.silent.clear()
+    holders.heard.set()
+    await eventually(lambda: len(holders.abreast) == 1)
+
+    assert (holders.got, copied) == ([(B, b"link")], [])
+
+    holders.abreast[0]()
+
+    assert copied == ["page"]
     await holders.copier.close()
 
 
@@ -188,7 +212,7 @@ async def test_ends_that_are_withheld_wait_for_nobody_once_nobody_is_there() -> 
         holders.copier.transfer(links, [row(b"page")])
         holders.copier.when_copied(lambda: copied.append("page"))
 
-    holders.left()
+    holders.left(bucket1=())
 
     assert copied == ["page"], "the link of the other is on its way to one that is gone, which has to show"
     holders.refusing = {B}
@@ -253,7 +277,7 @@ async def test_many_notes_go_in_several_messages() -> None:
         sent.append(len(notes))
         await holders.send(node, rows, notes)
 
-    holders.copier = Copier(holders.copying, send)
+    holders.copier = Copier(holders.copying, send, holders.abreast.append)
     holders.silent = {C}
     for key in range(10 * ROWS_MAX):
         holders.copier.note(WireHostNote(key, 2, 1.5, 0.0, 0.0))
