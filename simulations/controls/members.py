@@ -19,6 +19,7 @@ from p2pcrawl.core.membership.swim import Membership
 from p2pcrawl.model.cluster.gossip import Ack, Alive, Entry, Gossip, Update
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
 from p2pcrawl.model.errors import LinkError
+from p2pcrawl.peer.acquaintances import AcquaintanceKeeping
 from p2pcrawl.wire.sealed.datagrams import DatagramSeal, Opened
 
 from ..play.options import Options
@@ -90,6 +91,10 @@ def _join_once(self: Exchanges, now: float, address: Address) -> None:
 
 def _listen_if_alive(self: Spreader, member: Member, now: float) -> bool:
     return member.living and member.id != self._courier.me.id
+
+
+async def _remember_later(self: AcquaintanceKeeping) -> None:
+    pass
 
 
 def _claim_nothing(self: Ownership) -> Change:
@@ -175,5 +180,12 @@ CONTROLS = {
         Options(scenario="pauses", masters=3, pages=120, hosts=8, limit_s=LONG_S),
         (swap(Ownership.claim_anew, _claim_nothing),),
         says="has not let go of it since",
+    ),
+    "newcomers-unwritten": Control(
+        "buckets change hands before those who are there are on the disk",
+        "handovers",
+        Options(masters=3, pages=30, hosts=6, limit_s=LIMIT_S),
+        (swap(AcquaintanceKeeping.remember, _remember_later),),
+        says="would know nothing after a crash",
     ),
 }

@@ -22,7 +22,8 @@ WHOLE_MAX: Final = 120
 """Pages of a web that another job crawls as a whole."""
 SOME: Final = (4, 12)
 """Pages of another job that crawls some."""
-FOR_S: Final = (0.3, 2.0, 5.0, 9.0, 15.0)
+FOR_S: Final = (0.3, 2.0, 5.8, 9.0, 15.0)
+"""Who stands still for the third of these knows that its slaves have stopped, and is not declared dead yet."""
 RESTS_S: Final = (0.5, 4.0, 12.0)
 DELAYS_S: Final = (0.0, 2.0, 4.0)
 """Of hosts that people change; 0 lets them rest."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from .acknowledged import HEARD_S, Sight, Tell
+from .standings import standing_of
 from .stores import Stores, told
 
 
@@ -60,6 +61,10 @@ class Epochs:
             # Who hears it acts in the view of the question; who asked may be in another one by now.
             holders = held_by(master, bucket)
             if master in holders or not holders or holders[0] != claimer:
+                continue
+            known = self.stores.store(master).standings.get(bucket)
+            if known is not None and standing_of(known).has(epoch):
+                # It is sent what comes till it is gone, for those that stay are too few.
                 continue
             if deaf := [h for h in holders[1:] if h not in away and self._epoch_at(h, bucket) < epoch]:
                 text = f"heard from {claimer} that it lacks epoch {epoch} of bucket {bucket}"

@@ -143,6 +143,10 @@ class Takeovers:
                 del known[place]
         self._may.pop(node, None)
 
+    def go_on(self, owner: str, buckets: Iterable[int]) -> bool:
+        """Tells whether an owner serves any of these all along, and tells of no epoch that begins."""
+        return any(self.sight.in_service(owner, bucket) for bucket in buckets)
+
     def word(self, claimer: str, giver: str, bucket: int) -> Word:
         """Returns what a claimer has heard last of one that let go of a bucket."""
         known = self._let_go.get((claimer, giver), {}).get(bucket)

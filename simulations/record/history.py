@@ -54,6 +54,7 @@ from .heard.slaves_words import SlavesWords
 from .mandates import Electorates
 from .polls import Polls
 from .takings import Takings
+from .views import Acquaintances
 
 FOUND_MAX: Final = 5
 """So many of one kind are told."""
@@ -109,7 +110,8 @@ class History:
         self._buckets = Handovers(self.stores, sight, replicas, self._teller("handovers"))
         self.takeovers = Takeovers(self.stores, sight, self._teller("handovers"))
         self.doubts = Doubts(self.stores, sight, self.takeovers, self._teller("handovers"))
-        Takings(moments, self.takeovers, self.doubts, self.stores)
+        acquainted = Acquaintances(folder, sight.is_safe, {of: name for name, of in ids.items()})
+        Takings(moments, self.takeovers, self.doubts, self.stores, acquainted)
         self._order = Order(self.stores, sight, self.links, self._teller("acknowledged"))
         self._endings = Endings(self.stores, sight, self._buckets.settled, self._teller("endings"))
         self._rounds = Rounds(self.stores, sight, self._teller("endings"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -32,7 +33,12 @@ class _Told(NamedTuple):
 class Takings:
     """Has takeovers judged, by the moments of a run."""
 
-    def __init__(self, moments: Moments, takeovers: Takeovers, doubts: Doubts, stores: Stores) -> None:
+    def __init__(
+        self, moments: Moments, takeovers: Takeovers, doubts: Doubts, stores: Stores,
+        acquainted: Callable[[str], frozenset[str]],
+    ) -> None:  # fmt: skip
+        """``acquainted`` reads on a disk whom its master would miss."""
+        self._acquainted = acquainted
         self._takeovers = takeovers
         self._doubts = doubts
         self._stores = stores
@@ -68,6 +74,8 @@ class Takings:
         asked = self._claimed.answered(moment.node, moment.peer, message.id)
         if asked is not None and message.agreed:
             self._takeovers.lets_go(moment.node, moment.peer, _standings(asked[1], message))
+            self._doubts.lets_go(moment.node, moment.peer)
+            self._doubts.hands_over(moment.node, self._acquainted(moment.node))
 
     def _hears(self, moment: Moment) -> None:
         asked = self._claims.answered(moment.peer, moment.node, moment.what.id)
@@ -81,6 +89,8 @@ class Takings:
         epochs = self._epochs(message)
         self._tellings.came(moment.peer, moment.node, message.id, moment.at, epochs)
         self._takeovers.begins(moment.node, moment.peer, epochs, message.view)
+        if not self._takeovers.go_on(moment.node, epochs):
+            self._doubts.hands_over(moment.node, self._acquainted(moment.node))
 
     def _is_told(self, moment: Moment) -> None:
         epochs = self._epochs(moment.what)
@@ -114,8 +124,8 @@ class Takings:
             self._takeovers.drops(moment.node, moment.peer, *asked[1])
 
     def _grants(self, moment: Moment) -> None:
-        numbers = self._stores.store(moment.node).numbers
-        keys: list[Key] = [numbers[task.record] for task in opened(moment.what).tasks if task.record in numbers]
+        numbers, tasks = self._stores.store(moment.node).numbers, opened(moment.what).tasks
+        keys: list[Key] = [numbers[task.record] for task in tasks if task.record in numbers]
         buckets = sorted({self._stores.bucket_of[key] for key in keys})
         self._takeovers.grants(moment.node, buckets)
         self._doubts.grants(moment.node, sorted(self._takeovers.watched.intersection(buckets)))

@@ -1,10 +1,14 @@
-"""Overhears the views in which masters act, as each comes to one: whom it counts then, and what is its own."""
+"""Overhears the views in which masters act, as each comes to one: whom it counts then, and what is its own; and reads
+on disks of whom each knows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from p2pcrawl.core.buckets.ownership import Change, Ownership
 from p2pcrawl.core.ring.rendezvous import BUCKETS
@@ -12,6 +16,36 @@ from p2pcrawl.model.cluster.node import Member
 
 from ..kernel.life import LIFE
 from ..model.members.doubts import Doubts
+
+FILE: Final = "members.json"
+
+
+class Acquaintances:
+    """Reads on disks whom their masters would miss. ``is_safe`` tells whether a file outlives a loss of power."""
+
+    def __init__(
+        self, folder: Callable[[str], Path], is_safe: Callable[[str, str], bool], names: Mapping[str, str]
+    ) -> None:
+        self._folder = folder
+        self._is_safe = is_safe
+        self._names = names
+        self._read: dict[str, tuple[tuple[int, int], frozenset[str]]] = {}
+        """What was read last of each disk, and which writing that was of."""
+
+    def __call__(self, node: str) -> frozenset[str]:
+        """Returns the names of those whom a disk names; nobody where it may say nothing after a loss of power."""
+        try:
+            status = (path := self._folder(node) / FILE).stat()
+            if not self._is_safe(node, FILE):
+                return frozenset()
+            stamp = status.st_mtime_ns, status.st_ino
+            if node not in self._read or self._read[node][0] != stamp:
+                rows = json.loads(path.read_text())
+                known = frozenset(self._names[row["id"]] for row in rows if row["id"] in self._names)
+                self._read[node] = stamp, known
+        except (FileNotFoundError, ValueError):
+            return frozenset()
+        return self._read[node][1]
 
 
 @contextmanager

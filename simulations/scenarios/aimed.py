@@ -24,7 +24,8 @@ EVENTS = (3, 6)
 BEFORE: Final = ("leave", "leave", "crash", "power-loss", "wipe", "freeze", "split", "ask", "ask")
 """The faults that make masters hand over, take over and heal, in which most kinds of messages are sent."""
 DOES: Final = ("crash", "power-loss", "power-loss", "wipe", "wipe", "freeze", "split")
-FOR_S: Final = (0.3, 2.0, 5.0, 9.0, 15.0)
+FOR_S: Final = (0.3, 2.0, 5.8, 9.0, 15.0)
+"""Who stands still for the third of these knows that its slaves have stopped, and is not declared dead yet."""
 APART_S: Final = (0.0, 0.0, 0.001, 0.005, 0.02, 0.1, 0.5)
 
 MESSAGE, STORE, VERB = (LEAVES, LEFT, COMES, CAME), (COMMITS, COMMITTED), (ASKED, TOLD)

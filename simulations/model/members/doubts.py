@@ -3,7 +3,9 @@
 Who gains a bucket, or was alone and meets others, stood still for longer than a session lasts, hears that it was held
 dead, or had no consent of most for a while, has the word of each other in its view again before it grants anything,
 but of those who are silent, where somebody vouches that nobody has served it since (docs/copies.md). Who begins, and
-knows of others, looks for them first, and while some are missing serves for half a minute only what is whole with it.
+knows of others, looks for them first, and while some are missing serves for half a minute only what is whole with it;
+where pages were in hand in its life before, it lets go of nothing till those slaves have stopped.
+No bucket changes hands before those who are there are on the disk.
 
 That is judged a moment later: what was granted before may be on its way.
 """
@@ -26,6 +28,8 @@ STILL_S: Final = 5.2
 """Who stood still for so long knows it, by whatever clock."""
 LOOKING_S: Final = 4.9
 """So long one that begins looks for those that it knew,"""
+EARLIER_S: Final = 4.9
+"""so long slaves of its life before may be at work,"""
 PATIENCE_S: Final = 29.4
 """and for so long it serves what is whole only."""
 
@@ -49,12 +53,17 @@ class Sight(Protocol):
     def stalls(self, member: str, from_s: float, until_s: float) -> list[tuple[float, float]]:
         """Returns from when until when a member stood still between two moments."""
 
+    def damaged(self) -> bool:
+        """Tells whether what is on a disk was ever damaged."""
+
 
 @dataclass(slots=True)
 class _Master:
     """One life of a master."""
 
     began_s: float = 0.0
+    in_hand: bool = False
+    """Pages were in slaves' hands when its life before ended."""
     mine: frozenset[int] = frozenset()
     gained_s: dict[int, float] = field(default_factory=dict)
     """Since when each of these is its own, or was the only one's that it is."""
@@ -83,8 +92,8 @@ class Doubts:
     _masters: dict[str, _Master] = field(default_factory=lambda: defaultdict(_Master))
 
     def started(self, master: str) -> None:
-        """Takes in that a master begins anew."""
-        self._masters[master] = _Master(self.sight.now_s)
+        """Takes in that a master begins anew, with what its disk says."""
+        self._masters[master] = _Master(self.sight.now_s, bool(self.stores.store(master).leases))
 
     # -- what casts doubt ----------------------------------------------------------------------
 
@@ -137,6 +146,23 @@ class Doubts:
                 text = f"grants from bucket {bucket}, and {why} at {since_s:.3f} s"
                 self._tell(master, f"{text}: {told(silent)} has not let go of it since")
                 return
+
+    def lets_go(self, master: str, claimer: str) -> None:
+        """Judges a master that lets go of buckets: slaves of its life before have stopped."""
+        known = self._masters[master]
+        since_s = self.sight.now_s - known.began_s
+        # Whose file was damaged, and set aside, knows nothing of them.
+        if known.in_hand and since_s < EARLIER_S and not self.sight.damaged():
+            text = f"lets {claimer} have buckets {since_s:.2f} s after it began"
+            self._tell(master, f"{text}, and slaves of its life before may still be at work")
+
+    def hands_over(self, master: str, acquainted: frozenset[str]) -> None:
+        """Judges a master that lets go of buckets, or begins epochs of them: after a crash it would miss all that are
+        in its view. ``acquainted``: whom it knows by its disk.
+        """
+        if unknown := self.sight.others(master) - acquainted:
+            text = "lets go of buckets, or takes them, and would know nothing after a crash"
+            self._tell(master, f"{text} of {told(unknown)}, whom it counts")
 
     # -- inside --------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from math import ceil, inf, log10
 from typing import Final, NamedTuple
 
 from ..acknowledged import Tell
-from .known import ALIVE, DEAD, LEFT, Sight, Table, Verdict
+from .known import ALIVE, DEAD, LEFT, SUSPECT, Sight, Table, Verdict
 
 ASKED_S: Final = 1.05
 """An address is asked once in a second."""
@@ -137,13 +137,15 @@ class Duties:
             return
         address, last_s, before = mind.again
         if address in compares and now_s > last_s + 0.05:
-            mind.again, mind.differed, mind.same = (address, now_s, mark), False, False
-        elif mind.compared_s.get(address, -inf) > last_s + 0.05:
-            # For another reason: it is not asked twice in a second.
+            goes_on = before == NO_MARK or (mark != before and not mind.same)
+            mind.again = (address, now_s, mark) if goes_on else None
+            mind.differed = mind.same = False
+        elif mind.same or mind.compared_s.get(address, -inf) > last_s:
+            # That brought nothing; or it was asked for another reason, and is not asked twice in a second.
             mind.again = None
         elif now_s > last_s + AGAIN_S[1]:
             mind.again = None
-            if mind.differed and not mind.same and not self.sight.stalled(me, last_s, now_s, 0.0):
+            if mind.differed and not self.sight.stalled(me, last_s, now_s, 0.0):
                 first = "it joined" if before == NO_MARK else "that brought news"
                 self._tell(me, f"has not compared views again with {address} {now_s - last_s:.2f} s after {first}")
         elif now_s > last_s + AGAIN_S[0]:
@@ -167,7 +169,8 @@ class Duties:
             held = table.get(of)
             lives_on = held is not None and held.verdict[1] == ALIVE and verdict[0] < held.verdict[0]
             is_excused = (of, verdict) in mind.charged or held is None or mind.by_view.get(of) == held.verdict
-            if of != me and held is not None and lives_on and not is_excused:
+            # What it has said of itself may be news all the same.
+            if of != me and held is not None and lives_on and verdict[1] in (SUSPECT, DEAD) and not is_excused:
                 text = f"tells of {self.sight.called(of)} what it was under incarnation {verdict[0]}"
                 self._tell(me, f"{text}, and knows that it lives under {held.verdict[0]}")
 

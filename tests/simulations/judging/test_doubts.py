@@ -36,6 +36,9 @@ class Case:
     def others(self, master: str) -> frozenset[str]:
         return frozenset({"m1", "m2"})
 
+    def damaged(self) -> bool:
+        return False
+
     def stalls(self, member: str, from_s: float, until_s: float) -> list[tuple[float, float]]:
         return self.still
 
@@ -118,3 +121,27 @@ def test_who_begins_looks_for_those_that_it_knew(dead: list[str]) -> None:
     case.rules.grants("m0", [BUCKET])
 
     assert bool(case.told) == bool(dead)
+
+
+def test_who_crashed_with_pages_in_hand_lets_go_of_nothing_for_a_while() -> None:
+    case = Case()
+    case.stores.store("m0").leases[1] = 7
+    case.rules.started("m0")
+    case.now_s += 4.0
+
+    case.rules.lets_go("m0", "m1")
+    assert "m0 lets m1 have buckets 4.00 s after it began" in case.told[0]
+    case.told.clear()
+    case.now_s += 1.2
+    case.rules.lets_go("m0", "m1")
+
+    assert case.told == []
+
+
+@pytest.mark.parametrize("known", ["m1", "m1 m2"])
+def test_whoever_is_there_is_on_the_disk_before_a_bucket_changes_hands(known: str) -> None:
+    case = Case()
+
+    case.rules.hands_over("m0", frozenset(known.split()))
+
+    assert bool(case.told) == (known == "m1")

@@ -117,7 +117,7 @@ def test_who_is_dead_is_told_so(reached: list[str], is_amiss: bool) -> None:
     assert bool(case.told) == is_amiss
 
 
-@pytest.mark.parametrize(("verdict", "is_amiss"), [((2, ALIVE), False), ((1, SUSPECT), True)])
+@pytest.mark.parametrize(("verdict", "is_amiss"), [((2, ALIVE), False), ((1, ALIVE), False), ((1, SUSPECT), True)])
 def test_what_is_overruled_is_told_no_more(verdict: Verdict, is_amiss: bool) -> None:
     case = Case()
 
