@@ -6,6 +6,7 @@ acknowledged under it before all have heard (docs/copies.md).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -42,14 +43,14 @@ class Epochs:
     tell: Tell
     _begun: dict[tuple[int, int], _Epoch] = field(default_factory=dict)
     """Whose each epoch of each bucket is,"""
-    _counted: dict[tuple[str, int, int], frozenset[str]] = field(default_factory=dict)
+    _counted: dict[str, dict[tuple[int, int], frozenset[str]]] = field(default_factory=lambda: defaultdict(dict))
     """and whom its owner counted when it first told of it: who came later was not there to be told."""
 
     def tells(self, owner: str, epochs: Mapping[int, int]) -> None:
         """Takes in that an owner tells somebody of epochs."""
-        fellows = self.sight.fellows(owner)
-        for bucket, epoch in epochs.items():
-            self._counted.setdefault((owner, bucket, epoch), fellows)
+        fellows, counted = self.sight.fellows(owner), self._counted[owner]
+        for place in epochs.items():
+            counted.setdefault(place, fellows)
 
     def lacked(self, master: str, claimer: str, epochs: dict[int, int]) -> None:
         """Judges the order in which an epoch is told: who follows it hears of it before anybody hears that he lacks
@@ -80,7 +81,7 @@ class Epochs:
             return
         known = self._begun.get((bucket, epoch))
         began_s = self.sight.now_s if known is None else known.at_s
-        counted = self._counted.get((owner, bucket, epoch), frozenset(deaf)).intersection(deaf)
+        counted = self._counted[owner].get((bucket, epoch), frozenset(deaf)).intersection(deaf)
         if there := counted - self.sight.away_since(began_s - HEARD_S):
             self._tell(owner, f"serves bucket {bucket} under epoch {epoch}, of which {told(there)} has not heard")
 
@@ -88,10 +89,9 @@ class Epochs:
         """Judges the epochs under which somebody serves buckets, as another one has noted them: they are nobody
         else's, unless all were away meanwhile who knew that.
         """
-        now_s = self.sight.now_s
+        noted = _Epoch(owner, witness, self.sight.now_s)
         for place in epochs.items():
-            if (known := self._begun.get(place)) is None:
-                known = self._begun[place] = _Epoch(owner, witness, now_s)
+            known = self._begun.setdefault(place, noted)
             if known.owner == owner or {known.owner, known.witness} <= self.sight.away_since(known.at_s - HEARD_S):
                 continue
             bucket, epoch = place

@@ -36,6 +36,8 @@ class Eyewitness:
         self._by_name = {machine.name: machine for machine in stage.machines}
         self._nodes = {machine.name: machine for machine in (*stage.machines, *stage.slaves)}
         self._by_id = {machine.id: machine for machine in stage.machines}
+        self._owned: dict[str, tuple[object, frozenset[int]]] = {}
+        """The buckets of each master by the table that it had when somebody last asked."""
         self._named_in = lru_cache(4096)(lambda ids: tuple(self._by_id[id].name for id in ids))
         stage.world.moments.record(self._delete, [("verb delete", ASKED)])
         stage.world.moments.record(self._dismiss, [("verb forget", ASKED)])
@@ -141,7 +143,11 @@ class Eyewitness:
         """Returns the buckets that are a master's own in its view."""
         lead, node = self._by_name[master].lead, self._by_name[master].id
         table = () if lead is None else lead.cluster.ownership.table
-        return frozenset(bucket for bucket, row in enumerate(table) if row[0] == node)
+        known, owned = self._owned.get(master, (None, frozenset()))
+        if known is not table:
+            owned = frozenset([bucket for bucket, row in enumerate(table) if row[0] == node])
+            self._owned[master] = table, owned
+        return owned
 
     def keeps(self, node: str, bucket: int) -> bool:
         """Tells whether a master need not drop what it has of a bucket: by its view it holds or owns it, or has

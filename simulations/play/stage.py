@@ -130,7 +130,7 @@ class Stage:
     @property
     def up(self) -> list[Machine]:
         """The machines that run, paused ones left out."""
-        return [m for m in self.machines if m.node.up and not m.node.paused]
+        return [m for m in self.machines if (life := m.node.life) is not None and not life.halted]
 
     def some(self, count: int) -> list[Machine]:
         """Draws that many of those that run."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from random import Random
 from stat import S_ISDIR
@@ -188,5 +189,6 @@ def _files_in(folder: Path) -> dict[str, int]:
     return {e.name: e.inode() for e in os.scandir(folder) if e.is_file() and _DATABASE not in e.name}
 
 
+@lru_cache(256)
 def _log_of(database: Path) -> Path:
     return database.with_name(f"{database.name}-wal")

@@ -138,7 +138,7 @@ class Machine(PeerMachine):
     @property
     def lead(self) -> Lead | None:
         """The machine's master, while it runs and has opened its folder and its port."""
-        return self._lead if self.node.up else None
+        return self._lead if self.node.life is not None else None
 
     @property
     def failing(self) -> bool:

@@ -210,7 +210,7 @@ class BucketStates:
 
     def count(self, state: BucketState) -> int:
         """Counts the buckets in a state."""
-        return len(self.those(state))
+        return self._states.count(state)
 
     def among(self, buckets: Iterable[int], *wanted: BucketState) -> frozenset[int]:
         """Returns those of the buckets that are in one of these states."""
@@ -222,7 +222,8 @@ class BucketStates:
         """Returns all buckets in one of these states."""
         # Asked many times a second, and nearly always as before.
         if (found := self._found.get(wanted)) is None:
-            found = frozenset(compress(range(len(self._states)), self._states.translate(_mask(wanted))))
+            there = self._states.translate(_mask(wanted))
+            found = frozenset(compress(range(len(there)), there)) if 1 in there else frozenset()
             self._found[wanted] = found
         return found
 

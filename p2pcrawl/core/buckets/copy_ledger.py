@@ -60,7 +60,7 @@ class Copying:
     _lacking: int | None = None
     """How many copies are not there yet, once it was asked for, till something changes."""
 
-    def change(self, members: Iterable[Member], owned: Mapping[int, Collection[NodeId]], known: int) -> list[NodeId]:
+    def change(self, members: Iterable[Member], owned: Mapping[int, tuple[NodeId, ...]], known: int) -> list[NodeId]:
         """Takes in a new view: ``owned`` are our buckets with the others that are to hold them. Returns who has
         left.
         """
@@ -78,11 +78,11 @@ class Copying:
                 holder.boot, holder.store = member.boot, member.store
                 self._void(holder)
         held: dict[NodeId, set[int]] = {node: set() for node in living}
-        self._of = {}
-        for bucket, nodes in owned.items():
-            present = tuple(node for node in nodes if node in living)
-            self._of[bucket] = present
-            for node in present:
+        # Thousands of buckets have the same few holders.
+        present = {nodes: tuple(node for node in nodes if node in living) for nodes in set(owned.values())}
+        self._of = {bucket: present[nodes] for bucket, nodes in owned.items()}
+        for bucket, nodes in self._of.items():
+            for node in nodes:
                 held[node].add(bucket)
         for node, holder in self._holders.items():
             if came := held[node] - holder.held:

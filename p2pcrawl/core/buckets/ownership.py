@@ -258,8 +258,8 @@ class Ownership:
         for bucket, (epoch, since) in epochs.items():
             self._known.pop(bucket, None)
             self._since.pop(bucket, None)
-            had = self.standing(bucket)
-            if had.epoch < epoch <= COUNTER_MAX:
+            if self.counters[bucket] < epoch <= COUNTER_MAX:
+                had = self.standing(bucket)
                 follows = self.me in self.followers(bucket)
                 self._stand(bucket, (following if follows else left_behind)(had, epoch, max(since, 0)))
 

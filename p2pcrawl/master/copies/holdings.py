@@ -255,7 +255,8 @@ class Holdings:
         it. The others are on disk, or on their way there: calls of the store are made in their order.
         """
         here = self.standings
-        newer = {b: s for b, s in standings.items() if b not in here or s.epoch >= here[b].epoch}
+        other = {b: s for b, s in standings.items() if here.get(b) is not s}
+        newer = {b: s for b, s in other.items() if b not in here or s.epoch >= here[b].epoch}
         changed = {b: s for b, s in newer.items() if here.get(b) != s}
         here.update(changed)
         return changed
