@@ -210,7 +210,8 @@ class BucketStates:
 
     def count(self, state: BucketState) -> int:
         """Counts the buckets in a state."""
-        return self._states.count(state)
+        known = self._found.get((state,))
+        return self._states.count(state) if known is None else len(known)
 
     def among(self, buckets: Iterable[int], *wanted: BucketState) -> frozenset[int]:
         """Returns those of the buckets that are in one of these states."""

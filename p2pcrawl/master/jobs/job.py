@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, TypedDict
 
 import msgspec
@@ -190,7 +191,8 @@ class Job:
         return WireSpec(
             spec.id,
             spec.name,
-            ref.file,
+            # Where code lies here is nobody else's business: it is written down anew where it comes to.
+            Path(ref.file).name if spec.code else ref.file,
             ref.module,
             ref.qualname,
             list(ref.urls),

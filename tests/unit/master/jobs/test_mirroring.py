@@ -10,6 +10,8 @@ from pathlib import Path
 
 from p2pcrawl.core.control import FINISHED
 from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.master.jobs.job import job_of, mirror_of
+from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
 from tests.unit.master.fake_slaves import page_of
 from tests.unit.master.masters import FakeMaster, finished, submit, town_of
 
@@ -65,3 +67,11 @@ async def test_master_that_is_told_what_it_has_just_decided_says_yes_when_that_i
         await telling
 
         assert not said_yes
+
+
+def test_where_code_lies_is_told_to_nobody() -> None:
+    here = job_of(JobSpec(JobId(7), "shop", SpiderRef("/home/ada/shop.toml"), code="name = 'shop'"))
+
+    told = mirror_of(here).job, here.slaves_wire(whole=True), here.slaves_wire(whole=False)
+
+    assert [wire.file for wire in told] == ["shop.toml"] * 3
