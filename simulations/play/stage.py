@@ -410,6 +410,7 @@ class Stage:
     def silence(self, sources: Iterable[Machine], targets: Iterable[Machine]) -> None:
         """Lets nothing through from these sources to these targets; the other way it does."""
         ends = [list(sources), list(targets)]
+        self._did("silence", (), tuple(tuple(m.name for m in end) for end in ends))
         through = through_at_each([self._steps_at([m]) for m in self.up], {})
         self._begin("partition", [m for end in ends for m in end], through, everywhere=True)
         for source in ends[0]:
@@ -418,6 +419,7 @@ class Stage:
 
     def ring(self, machines: Sequence[Machine]) -> None:
         """Leaves each of these in touch with its two neighbours only, in this order."""
+        self._did("ring", ())
         through = through_at_each([self._steps_at([m]) for m in machines], {})
         self._begin("partition", machines, through, everywhere=True)
         for one, other in combinations(range(len(machines)), 2):

@@ -47,9 +47,10 @@ class Case:
     def plan(self) -> Plan:
         """Makes what is to be run."""
         if self.own:
-            return Plan(
-                replace(self.options, partition=self.partition), limits=self.limits or None, beside=self.parts or None
-            )
+            options = replace(self.options, partition=self.partition)
+            usual = Plan(options).completed().web
+            web = None if self.web == usual else self.web
+            return Plan(options, web=web, limits=self.limits or None, beside=self.parts or None)
         faults = [part for part in self.parts if isinstance(part, Fault)]
         aims = [part for part in self.parts if isinstance(part, Aim)]
         options = replace(self.options, partition=self.partition)

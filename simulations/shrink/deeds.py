@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from ..observe.incidents import Deed
 from ..play.faults import WORDS, Fault
@@ -23,9 +24,13 @@ def faults_of(deeds: Iterable[Deed], job_s: float) -> Iterator[Fault]:
         for_s = None if until_s is None or deed.do == "bury" else max(until_s - deed.at_s, 0.001)
         if WORDS[deed.do].alone and for_s is None:
             for_s = 3600.0
+        who, groups, change = () if deed.groups else deed.who, deed.groups, dict[str, Any]()
+        if deed.do == "silence":
+            (who, deaf), groups = deed.groups, ()
+            change["unheard_by"] = list(deaf)
         yield Fault(
             place=f"fault {place + 1}", do=deed.do, at_s=deed.at_s - job_s, for_s=for_s,
-            who=() if deed.groups else deed.who, groups=deed.groups,
+            who=who, groups=groups, change=change,
         )  # fmt: skip
 
 

@@ -131,6 +131,10 @@ def test_what_a_scenario_did_becomes_faults_of_a_plan_at_the_same_times() -> Non
         Deed(3.0, "wipe", ("m1",)),
         Deed(4.0, "split", (), (("m0",), ("m2",))),
         Deed(6.0, "join"),
+        Deed(6.5, "silence", (), (("m0",), ("m1", "m2"))),
+        Deed(7.0, "join"),
+        Deed(7.2, "ring"),
+        Deed(7.7, "join"),
         Deed(8.0, "start", ("m1",)),
         Deed(9.0, "freeze", ("m2",)),
     ]
@@ -140,8 +144,11 @@ def test_what_a_scenario_did_becomes_faults_of_a_plan_at_the_same_times() -> Non
     assert [(f.do, f.at_s, f.for_s, f.who, f.groups) for f in faults] == [
         ("wipe", 2.0, 5.0, ("m1",), ()),
         ("split", 3.0, 2.0, (), (("m0",), ("m2",))),
+        ("silence", 5.5, 0.5, ("m0",), ()),
+        ("ring", 6.2, 0.5, (), ()),
         ("freeze", 8.0, None, ("m2",), ()),
     ]
+    assert faults[2].change == {"unheard_by": ["m1", "m2"]}
 
 
 def test_parts_that_name_masters_that_are_gone_name_others() -> None:
