@@ -56,10 +56,16 @@ class Reckoning:
         """Since when anybody names a bucket."""
         self._certified: dict[str, tuple[bytes, float]] = {}
         """The certificate that each has, and when it was first seen there."""
+        self._up: frozenset[str] = frozenset()
+        """Who was there at the last look."""
 
     def look(self, *, agreed: bool) -> None:
         """Takes in how things are at this moment. ``agreed``: all that are up act in one view."""
         stage = self._stage
+        if self._up != (up := frozenset(machine.name for machine in stage.up)):
+            # Who is back for a moment has brought everything back, and takes it away again later.
+            self._up = up
+            self.look_for_losses()
         self._look_at_tables()
         keepers = self.losses.keepers
         there = self._there()
@@ -95,7 +101,9 @@ class Reckoning:
 
     def look_for_losses(self) -> None:
         """Reads from the disks since when something is out of reach."""
-        if self._stage.job and self._is_harmed():
+        if not self._is_harmed():
+            self.losses.since_s.clear()
+        elif self._stage.job:
             self._reach()
 
     async def hear(self, patience_s: float = PATIENCE_S) -> None:
