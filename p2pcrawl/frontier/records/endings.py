@@ -31,7 +31,9 @@ _NEXT = (
 
 
 def write_endings(db: sqlite3.Connection, items: ItemTable, batch: Batch, result: Committed, now: int) -> None:
-    """Writes ``batch.endings`` and ``batch.items``."""
+    """Writes ``batch.endings`` and ``batch.items``. An ending of what others have tried more often says so from then
+    on: whoever is told of it is told what is on the disk.
+    """
     endings = batch.endings
     found = run_many(
         db,
@@ -41,13 +43,15 @@ def write_endings(db: sqlite3.Connection, items: ItemTable, batch: Batch, result
         ") UPDATE record SET phase = e.phase, attempts = max(record.attempts, e.attempts),"
         " losses = max(record.losses, e.losses), status = e.status, reason = e.reason, size = e.size,"
         f" ended = e.ended, digest = e.digest, {_NEXT} FROM e WHERE record.id = e.id"
-        f" AND record.visit = e.visit AND record.phase = {int(Phase.QUEUED)} RETURNING record.id",
+        f" AND record.visit = e.visit AND record.phase = {int(Phase.QUEUED)}"
+        " RETURNING record.id, record.attempts, record.losses",
     )
+    tried = {record: (attempts, losses) for record, attempts, losses in found}
+    endings = batch.endings = [_after(e, *tried.get(e.candidate.record, (0, 0))) for e in endings]
     if len(found) < len(endings):
-        counted = {record for (record,) in found}
-        late = [e for e in endings if e.candidate.record not in counted]
+        late = [e for e in endings if e.candidate.record not in tried]
         _disregard(db, items, batch, late, result)
-        endings = [e for e in endings if e.candidate.record in counted]
+        endings = [e for e in endings if e.candidate.record in tried]
     _write_troubles(db, [e for e in endings if e.phase is not Phase.DONE], now)
     run_many(db, "DELETE FROM lease WHERE record IN (", [(e.candidate.record,) for e in batch.endings], ")")
     over = [e for e in endings if e.phase is not Phase.QUEUED]
@@ -55,6 +59,13 @@ def write_endings(db: sqlite3.Connection, items: ItemTable, batch: Batch, result
     _write_items(items, batch, over, result)
     visited = [e for e in endings if e.candidate.visit and (e.keeps or e.phase is Phase.QUEUED)]
     result.kept.update(items.kept([e.candidate.record for e in visited]))
+
+
+def _after(e: Ending, attempts: int, losses: int) -> Ending:
+    """Returns the ending, after so many attempts and losses at least."""
+    if e.attempts >= attempts and e.losses >= losses:
+        return e
+    return e._replace(attempts=max(e.attempts, attempts), losses=max(e.losses, losses))
 
 
 def _columns_of(e: Ending, now: int) -> tuple[Any, ...]:

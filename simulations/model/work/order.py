@@ -85,6 +85,9 @@ class Order:
         here = self.sight.view(master), self.sight.life(master)
         if (acting := self._acting.get(master)) is None or acting[:2] != here:
             self._acting[master] = _Acting(*here, self.sight.now_s)
+            # Whoever comes to own it again, or to hold it, begins anew: meanwhile it may have been told to drop it.
+            for place in [place for place in self._whole if place[1] == master and not self._is_held(place)]:
+                del self._whole[place]
 
     def whole(self, holder: str, owner: str, buckets: Iterable[int]) -> None:
         """Takes in that a holder knows its copies to be whole."""
@@ -203,6 +206,12 @@ class Order:
         if others or self.stores.lately_lost(link, self.sight.now_s - HEARD_S):
             return ""
         return next(iter(self.sight.holders(owner, bucket)[1:]), "")
+
+    def _is_held(self, place: tuple[str, str, int]) -> bool:
+        """Tells whether a holder, an owner and a bucket are these by the view in which the owner acts."""
+        holder, owner, bucket = place
+        first, *others = self.sight.holders(owner, bucket) or ("",)
+        return first == owner and holder in others
 
     def _here(self, master: str) -> tuple[int, int]:
         return self.sight.view(master), self.sight.life(master)

@@ -141,3 +141,20 @@ def test_who_says_that_it_knows_has_it_on_its_disk() -> None:
         "at 110.000 s m1 told m0 that it knows what a host asks, which is to be left alone for 30 s, and its disk says"
         " nothing of it"
     ]
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_holder_that_held_nothing_for_a_while_is_not_held_to_what_it_was_told_before(is_held: bool) -> None:
+    case = Case()
+    holders = {"m0": ("m0", "m2")} if is_held else {}
+
+    case.sight.holders = lambda master, bucket: holders.get(master, ("m2", "m0"))  # type: ignore[method-assign]
+    case.sight.now_s, case.sight.acts_in = 101.0, 0xB
+    case.rules.looks("m0")
+    del case.sight.holders
+    case.sight.now_s, case.sight.acts_in = 102.0, 0xC
+    case.rules.looks("m0")
+    case.sight.now_s = 110.0
+    case.rules.copied("m1", PAGE)
+
+    assert bool(case.told) == is_held

@@ -21,7 +21,7 @@ from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.frontier.database.schema import FILE
 from p2pcrawl.frontier.records.batch import Batch, MovedRow, NewLink
 from p2pcrawl.frontier.records.store import Store
-from p2pcrawl.master.copies.row_forms import copy_of_row, row_of_copy
+from p2pcrawl.master.copies.row_forms import copy_of_ending, copy_of_row, row_of_copy
 from p2pcrawl.model.crawl.record import Phase, merged_stamp
 from p2pcrawl.wire.messages.peer_messages import Row
 from tests.unit.frontier.batches import (
@@ -258,6 +258,31 @@ def test_end_of_a_page_that_another_master_had_ended_is_counted_once(tmp_path: P
     assert phases(store)[url] == Phase.DONE
     assert_counters_equal_census(store)
     assert store.tallies(1).get("failed:http-5xx", 0) == 0
+
+
+@pytest.mark.parametrize("phase", [Phase.DONE, Phase.FAILED, Phase.QUEUED])
+def test_who_is_told_of_an_end_hears_of_tries_that_came_while_the_page_was_in_hand(
+    tmp_path: Path, phase: Phase
+) -> None:
+    """Else copies would be behind the record, and what went wrong in the last try be found under no number."""
+    store = begun(tmp_path)
+    url = urls(1)[0]
+    [candidate] = store.commit(batch_of([placed(url)])).fresh
+    batch = batch_of()
+    grant(batch, candidate)
+    store.commit(batch)
+    batch = batch_of()
+    batch.moved.append(moved(url, Phase.QUEUED, 2, 1, 503, "http-5xx"))
+    store.commit(batch)
+
+    batch = batch_of()
+    end(batch, candidate, phase, reason="" if phase is Phase.DONE else "http-5xx")
+    store.commit(batch)
+
+    [row] = store.rows_of({placed(url).bucket}, 0, 10)[0]
+    [ending] = batch.endings
+    assert (ending.attempts, ending.losses) == (row.attempts, row.losses) == (2, 1)
+    assert copy_of_ending(ending).stamp == row.stamp
 
 
 def test_attempts_and_losses_travel(tmp_path: Path) -> None:

@@ -90,6 +90,15 @@ MUTANTS = (
         harm="A late report ends the new visit of a page with what the old one found.",
     ),
     Mutant(
+        name="end-behind-its-record",
+        kind=Slip.MERGE,
+        where=_RECORDS + "endings:_after",
+        old="if e.attempts >= attempts and e.losses >= losses:",
+        new="if attempts >= 0:",
+        harm="Copies are told of fewer tries of a page that has ended than its record knows: they stay behind it, and "
+        "what went wrong in the last one is found by nobody.",
+    ),
+    Mutant(
         name="lease-outlives-its-end",
         kind=Slip.CLEANUP,
         where=_RECORDS + "endings:write_endings",
