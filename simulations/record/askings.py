@@ -6,21 +6,26 @@ from ..kernel.moments import COMES, LEAVES, Moment, Moments
 from ..model.loans import Loans
 from ..model.permissions import Permissions
 from ..model.stores import host_in
+from ..model.work.borrowed import Borrowed
 from .heard.requests import Requests, opened
 
 
 class Askings:
     """Takes down, by the moments of a run, what decides who may ask which host."""
 
-    def __init__(self, moments: Moments, permissions: Permissions, loans: Loans) -> None:
+    def __init__(self, moments: Moments, permissions: Permissions, loans: Loans, borrowed: Borrowed) -> None:
         self._permissions = permissions
         self._loans = loans
-        self._requests = Requests()
+        self._borrowed = borrowed
+        self._requests, self._wishes, self._calls = Requests(), Requests(), Requests()
+        """What has come to lenders, what borrowers have asked for, and what they are to give back."""
         for recorder, kind, phase in (
             (self._borrow, "Borrow", COMES), (self._lent, "Lent", LEAVES), (self._hello, "Hello", LEAVES),
             (self._welcome, "Welcome", COMES), (self._beat, "Beat", LEAVES), (self._renewed, "Renewed", COMES),
             (self._halt, "Halt", COMES), (self._renews, "Renewed", LEAVES), (self._repay, "Repay", COMES),
-            (self._grant, "Grant", LEAVES),
+            (self._grant, "Grant", LEAVES), (self._borrows, "Borrow", LEAVES), (self._hears, "Lent", COMES),
+            (self._is_called_in, "CallIn", COMES), (self._gives_back, "CalledIn", LEAVES),
+            (self._report, "Report", COMES), (self._returned, "Returned", COMES),
         ):  # fmt: skip
             moments.record(recorder, [(kind, phase)])
 
@@ -43,6 +48,36 @@ class Askings:
     def _grant(self, moment: Moment) -> None:
         pages = [(task.job, host_in(task.link.url)) for task in opened(moment.what).tasks]
         self._loans.granted(moment.node, moment.peer, pages, moment.at)
+        records = [(task.record, host_in(task.link.url)) for task in opened(moment.what).tasks]
+        self._borrowed.granted(moment.node, moment.peer, records)
+
+    def _borrows(self, moment: Moment) -> None:
+        wish = opened(moment.what)
+        self._wishes.came(moment.peer, moment.node, wish.id, moment.at, (wish.host, wish.number))
+        self._borrowed.asks(moment.node, moment.peer, wish.host, wish.number)
+
+    def _hears(self, moment: Moment) -> None:
+        answer = moment.what
+        asked = self._wishes.answered(moment.peer, moment.node, answer.id)
+        if asked is not None and answer.granted:
+            host, number = asked[1]
+            loan = moment.peer, number, answer.count, answer.slots, answer.waited_s + answer.term_s
+            self._borrowed.lent(moment.node, host, asked[0], loan)
+
+    def _is_called_in(self, moment: Moment) -> None:
+        call = moment.what
+        self._calls.came(moment.node, moment.peer, call.id, moment.at, (call.host, call.number))
+
+    def _gives_back(self, moment: Moment) -> None:
+        if (asked := self._calls.answered(moment.node, moment.peer, opened(moment.what).id)) is not None:
+            self._borrowed.called_in(moment.node, moment.peer, *asked[1])
+
+    def _report(self, moment: Moment) -> None:
+        ended = [page.record for page in moment.what.pages if page.outcome is not None]
+        self._borrowed.ended(moment.node, moment.peer, ended)
+
+    def _returned(self, moment: Moment) -> None:
+        self._borrowed.ended(moment.node, moment.peer, moment.what.records)
 
     def _hello(self, moment: Moment) -> None:
         self._permissions.greets(moment.node, moment.at)

@@ -38,6 +38,8 @@ from ..model.takeovers import Sight as Neighbours
 from ..model.takeovers import Takeovers
 from ..model.waiting import Waiting
 from ..model.work.adopted import Adoptions
+from ..model.work.borrowed import Borrowed
+from ..model.work.borrowed import Sight as Borrowers
 from ..model.work.order import Order
 from ..model.work.order import Sight as Orderly
 from ..model.work.reports import Reports
@@ -65,7 +67,8 @@ STEERING: Final = ("pause", "resume", "cancel", "retry", "set", "delete")
 
 
 class Witness(
-    Presence, Members, Comrades, Distances, Doubters, Minds, Neighbours, Views, Voters, Hands, Askers, Orderly, Protocol
+    Presence, Members, Comrades, Distances, Doubters, Minds, Neighbours, Views, Voters, Hands, Askers, Orderly,
+    Borrowers, Protocol,
 ):  # fmt: skip
     """The harness's own knowledge of the machines, and of whom they count."""
 
@@ -130,7 +133,8 @@ class History:
         self.waiting = Waiting(self.stores, sight, self._teller("healing"))
         self.marks = Marks(sight, self._teller("delivered"))
         self._accounts = Accounts(self.stores, sight, replicas, self._teller("counted"))
-        Askings(moments, self.permissions, self._loans)
+        self._borrowed = Borrowed(sight, self.permissions, self._teller("permissions"))
+        Askings(moments, self.permissions, self._loans, self._borrowed)
         self.calls = Calls(moments, sight, self._endings.jobs)
         ballots = Ballots(self._teller("ballots"))
         polls = Polls(moments, ballots, folder, sight.is_safe, lambda: sight.now_s)
@@ -185,7 +189,7 @@ class History:
     @property
     def told(self) -> dict[str, list[str]]:
         """The words that each checker has to tell by now."""
-        return {**self.found, "permissions": self.permissions.found}
+        return {**self.found, "permissions": [*self.found["permissions"], *self.permissions.found]}
 
     def look(self, ledgers: Mapping[str, Mapping[str, Collection[int]]]) -> None:
         """Judges what each owner counts on at this moment, by holder the buckets of which it counts the copies, and who
@@ -290,6 +294,7 @@ class History:
         told = zip(buckets, message.counters, message.lacks, message.bases, strict=True)
         pieces = {bucket: tuple(map(tuple, those)) for bucket, those in message.pieces.items()}
         standings = {b: standing_at(epoch, lack, base, pieces.get(b, ())) for b, epoch, lack, base in told}
+        self._borrowed.claimed(moment.node, frozenset(buckets))
         self.permissions.let_go(moment.node, moment.peer, buckets, moment.at)
         self._buckets.released(moment.node, moment.peer, standings, message.rows)
 
@@ -396,6 +401,7 @@ class History:
         self.takeovers.started(node)
         self.doubts.started(node)
         self._loans.ended(node)
+        self._borrowed.started(node)
         self._rounds.started(node)
         self._slaves.started(node)
         self._order.started(node)

@@ -5,7 +5,7 @@ say while it goes on.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from p2pcrawl.model.timings import TIMINGS
@@ -23,6 +23,9 @@ ON_ITS_WAY_S = 1.0
 """What a slave begins so soon after it said that it has stopped may have been granted before that was heard."""
 OBEYED_S = 1.0
 """So soon after a call was answered what a person said of a host is obeyed by all that are there and in touch."""
+PENALTY_MAX_S = 60.0
+"""Answers of 429 and 503 in a row that do not say for how long double the delay, from a second up to this."""
+REFUSED = (429, 503)
 TOLERANCE = 0.97
 """Clocks differ by 2 %, and a timer of asyncio may fire a moment early."""
 
@@ -39,6 +42,7 @@ def check(evidence: Evidence) -> Iterator[str]:
         for visit in sorted(visits, key=lambda v: v.began_s):
             if not any(began_s <= visit.began_s <= agreed_s for began_s, agreed_s in split):
                 yield from patience.broken_by(visit)
+                yield from patience.refused_in_vain(visit, evidence.incidents)
             patience.spaced_at = max(patience.spaced_at, _end(visit, evidence.incidents))
             if visit.failure != "cut" and not _died_with(visit, evidence):
                 patience.learn(visit)
@@ -82,6 +86,8 @@ class _Patience:
     """When the last answer ended."""
     changes: Sequence[_Said] = ()
     """What people said of it."""
+    refusals: list[Visit] = field(default_factory=list)
+    """Its last answers, all to one master, as far as they were 429 or 503 in a row."""
 
     @classmethod
     def of(cls, host: Host | None, usual_s: float, changes: Sequence[_Said] = ()) -> _Patience:
@@ -106,6 +112,18 @@ class _Patience:
             early = f"{due - visit.began_s:.2f} s too early"
             yield f"{_told(visit)} {early}: the last answer ended at {self.spaced_at:.2f} s"
 
+    def refused_in_vain(self, visit: Visit, incidents: Sequence[Incident]) -> Iterator[str]:
+        """Yields what is wrong with a visit by one that was refused again and again, and to which nothing happened."""
+        if len(self.refusals) < 2 or self.changes or visit.master != self.refusals[-1].master:
+            return
+        since_s, ended_s = self.refusals[0].began_s, self.refusals[-1].ended_s
+        met = (i for i in incidents if i.began_s <= visit.began_s and i.ended_s >= since_s)
+        if visit.began_s < ended_s or any(i.everywhere or visit.master in i.nodes for i in met):
+            return
+        due = ended_s + min(PENALTY_MAX_S, 2.0 ** (len(self.refusals) - 1)) * TOLERANCE
+        if visit.began_s < due:
+            yield f"{_told(visit)} {due - visit.began_s:.2f} s too early: it was refused {len(self.refusals)} times"
+
     def _said(self, visit: Visit) -> tuple[float, bool]:
         """Returns the least delay that any of what people said asks for that may be in force, and whether all of that
         has it paused.
@@ -121,6 +139,10 @@ class _Patience:
 
     def learn(self, visit: Visit) -> None:
         """Takes in what the answer to a visit asks for."""
+        if visit.status not in REFUSED or (self.refusals and self.refusals[-1].master != visit.master):
+            self.refusals = []
+        if visit.status in REFUSED and not visit.is_robots and not visit.retry_after_s:
+            self.refusals = [*self.refusals, visit]
         if visit.retry_after_s:
             self.asked_at = visit.ended_s
             self.free_at = max(self.free_at, visit.ended_s + visit.retry_after_s * TOLERANCE)

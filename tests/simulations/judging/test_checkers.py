@@ -981,3 +981,23 @@ def test_a_page_that_is_fetched_anew_is_further_than_when_it_had_failed() -> Non
     evidence.inventories[-1:] = [failed, anew]
 
     assert list(CHECKERS["durability"](evidence)) == []
+
+
+@pytest.mark.parametrize(
+    ("retry_after_s", "waits_s", "is_amiss"), [(0.0, 1.5, True), (0.0, 2.0, False), (0.5, 1.5, False)]
+)
+def test_a_host_that_refuses_again_and_again_is_left_alone_for_longer(
+    retry_after_s: float, waits_s: float, is_amiss: bool
+) -> None:
+    evidence = flawless()
+    host = evidence.web.visits[-1].host
+    last = max((each for each in evidence.web.visits if each.host == host), key=lambda each: each.began_s)
+    for number in range(2):
+        began_s = last.ended_s + 10.0 * (number + 1)
+        refused = replace(last, began_s=began_s, ended_s=began_s + 0.5, status=429, retry_after_s=retry_after_s)
+        evidence.web.visits.append(refused)
+
+    again_s = evidence.web.visits[-1].ended_s + waits_s
+    evidence.web.visits.append(replace(last, began_s=again_s, ended_s=again_s + 0.5))
+
+    assert bool([*CHECKERS["politeness"](evidence)]) is is_amiss
