@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from .stores import StandingRow
 
 Span = tuple[int, int]
+TURN: Final = 12
 
 
 class Standing(NamedTuple):
@@ -20,9 +21,23 @@ class Standing(NamedTuple):
     pieces: tuple[Span, ...] = ()
 
     def has(self, epoch: int) -> bool:
-        """Tells whether all of an epoch is there."""
+        """Tells whether all of an epoch is there. Of a rival of the last one that is known there nothing is said."""
+        if are_rivals(epoch, self.epoch):
+            return False
         spans = ((-1, self.base), *self.pieces, (self.lack if self.lack else -1, self.epoch))
         return any(before < epoch <= last for before, last in spans)
+
+
+def are_rivals(epoch: int, other: int) -> bool:
+    """Tells whether two epochs are of one turn, which is all but the last twelve bits of their numbers, and of two
+    masters. The first turn is nobody's.
+    """
+    return epoch != other and epoch >> TURN == other >> TURN > 0
+
+
+def are_by_one(epoch: int, other: int) -> bool:
+    """Tells whether two epochs were begun by the same master, as the last bits of their numbers say."""
+    return min(epoch, other) >> TURN > 0 and (epoch ^ other) % (1 << TURN) == 0
 
 
 @lru_cache(4096)
@@ -42,7 +57,9 @@ def less_of(one: Standing, other: Standing) -> int:
     """Returns an epoch that somebody has by one word, and not by the other; 0 if there is none."""
     if one[:3] == other[:3] and set(other.pieces) <= set(one.pieces):
         return 0
-    return next((epoch for epoch in range(1, other.epoch + 1) if other.has(epoch) and not one.has(epoch)), 0)
+    spans = [(max(0, s.lack), s.epoch) for s in (one, other)] + [(0, s.base) for s in (one, other)]
+    ends = {end for span in (*spans, *one.pieces, *other.pieces) for end in (span[0] + 1, span[1])}
+    return next((epoch for epoch in sorted(ends) if epoch > 0 and other.has(epoch) and not one.has(epoch)), 0)
 
 
 def in_words(standing: Standing) -> str:

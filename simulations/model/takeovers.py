@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 
 from .acknowledged import Sight as Machines
 from .acknowledged import Tell
-from .standings import Span, Standing, standing_of
+from .standings import TURN, Span, Standing, are_by_one, are_rivals, standing_of
 from .stores import StandingRow, Stores, told
 
 BUCKETS: Final = 4096
@@ -74,6 +74,8 @@ class Begun(NamedTuple):
 
     epoch: int
     since: int
+    rivals: tuple[int, ...] = ()
+    """Epochs that were begun beside others."""
 
 
 @dataclass(slots=True)
@@ -132,6 +134,8 @@ class Takeovers:
     """The epochs that somebody has written down, with others there, and told nobody of yet."""
     _served: dict[int, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
     """The epochs of each bucket under which something was granted, and whose they are."""
+    _epochs: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    """Those that somebody has told: most numbers are no epoch's."""
     _may: dict[str, dict[int, _Had]] = field(default_factory=lambda: defaultdict(dict))
 
     def started(self, node: str) -> None:
@@ -159,28 +163,30 @@ class Takeovers:
         now_s = self.sight.now_s
         for bucket, standing in self._watched(standings):
             self._let_go[claimer, giver][bucket] = now_s, standing
+            self._epochs[bucket].add(standing.epoch)
             had = self._had(claimer, bucket)
             had.spans = _joined((*had.spans, *_spans_of(standing)))
 
     def begins(self, owner: str, other: str, epochs: Mapping[int, Begun], view: int) -> None:
         """Judges the word of an owner under which epochs it goes on, as one other is told of it, in a view."""
         others = self.sight.others(owner)
-        for bucket, (epoch, since) in self._watched(epochs):
+        for bucket, (epoch, since, rivals) in self._watched(epochs):
+            self._epochs[bucket].update((epoch, since, *rivals))
             begun, row = self._begun[owner, bucket], self.stores.store(owner).standings.get(bucket)
             if row is None or row.epoch < epoch:
                 self._tell(owner, f"tells {other} of epoch {epoch} of bucket {bucket}, which is not on its disk")
             if epoch not in begun:
-                goes_on, before = self.sight.in_service(owner, bucket), max(begun, default=0)
+                goes_on = self.sight.in_service(owner, bucket)
                 begun[epoch] = _Beginning(others, goes_on)
                 if not goes_on:
-                    self._is_free(owner, bucket, Begun(epoch, since), others, view, before)
+                    self._is_free(owner, bucket, Begun(epoch, since), others, view)
             self._untold.pop((owner, bucket), None)
             self._took_s[owner, bucket] = self.sight.now_s
             self._follows(owner, other, bucket, epoch, since)
 
     def is_heard(self, owner: str, other: str, epochs: Mapping[int, Begun]) -> None:
         """Takes in that an owner hears from another one that it has noted these epochs."""
-        for bucket, (epoch, _) in self._watched(epochs):
+        for bucket, (epoch, *_) in self._watched(epochs):
             if (known := self._begun[owner, bucket].get(epoch)) is not None:
                 known.heard.add(other)
 
@@ -217,14 +223,17 @@ class Takeovers:
         self, node: str, owner: str, epochs: Mapping[int, Begun], before: Mapping[int, StandingRow | None]
     ) -> None:
         """Judges the yes of one that hears of epochs; ``before``: what its disk said when it did."""
-        for bucket, (epoch, since) in self._watched(epochs):
+        for bucket, (epoch, since, rivals) in self._watched(epochs):
             had, row = before.get(bucket), self.stores.store(node).standings.get(bucket)
             standing = Standing(0) if had is None else standing_of(had)
             if row is None or standing.epoch >= epoch or _is_nothing(standing_of(row)):
                 continue
-            first = since if self.sight.follows(owner, node, bucket) else min(since, epoch - 1)
-            last = epoch if self.sight.follows(owner, node, bucket) else epoch - 1
-            wanted = _joined((*_spans_of(standing), (first, last)))
+            spans = _without(_spans_of(standing), _strange(standing.epoch, Begun(epoch, since, rivals)))
+            if self.sight.follows(owner, node, bucket):
+                spans = (*spans, (since, epoch))
+            elif since <= 0 or _covers(spans, [(since - 1, since)]):
+                spans = (*spans, (min(since, epoch - 1), epoch - 1))
+            wanted = _joined(spans)
             self._no_less(node, bucket, _spans_of(standing_of(row)), wanted, f"agreed to epoch {epoch} of {owner}, and")
 
     def is_whole(self, node: str, epochs: Mapping[int, int]) -> None:
@@ -276,11 +285,9 @@ class Takeovers:
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _is_free(self, owner: str, bucket: int, begun: Begun, others: frozenset[str], view: int, before: int) -> None:
-        """Judges an epoch that begins: all have let go, and what they had is joined. ``before``: the one that its owner
-        began last, of which nobody can tell it from another one's under the same number (docs/proof.md).
-        """
-        epoch, since = begun
+    def _is_free(self, owner: str, bucket: int, begun: Begun, others: frozenset[str], view: int) -> None:
+        """Judges an epoch that begins: all have let go, and what they had is joined."""
+        epoch, since, _ = begun
         what = f"begins epoch {epoch} of bucket {bucket}"
         heard: list[Standing] = []
         for other in sorted(others):
@@ -295,13 +302,13 @@ class Takeovers:
         if beyond := [standing.epoch for standing in heard if standing.epoch >= epoch]:
             self._tell(owner, f"{what}, and was told of epoch {max(beyond)}")
         known = max((standing.epoch for standing in heard), default=0)
-        served = (each for each in self._served[bucket] if each < epoch and each <= known and each != before)
+        served = (each for each in self._served[bucket] if each < epoch and each <= known)
         last = max(served, default=0)
         if since < last:
             self._tell(owner, f"{what}, says that nothing was acknowledged behind {since}, and {last} was served")
         row = self.stores.store(owner).standings.get(bucket)
         if row is not None and not self.sight.damaged():
-            wanted = _joined([span for standing in heard for span in _spans_of(standing)])
+            wanted = _joined([span for standing in heard for span in self._sure(bucket, standing)])
             self._no_less(owner, bucket, _spans_of(standing_of(row)), wanted, what)
         self._has_its_copies(owner, bucket, what)
 
@@ -314,6 +321,11 @@ class Takeovers:
             if store.came.get(key, 0.0) < since_s and not self.sight.deleted(key[2]) and not self.sight.damaged():
                 self._tell(owner, f"{what}, and has {self.sight.name(key)} as a copy still, not as its own")
                 return
+
+    def _sure(self, bucket: int, standing: Standing) -> Spans:
+        """Returns the epochs that somebody has by his word: of rivals of the last one that he knows it says nothing."""
+        rivals = [each for each in self._epochs[bucket] if are_rivals(each, standing.epoch)]
+        return _without(_spans_of(standing), rivals)
 
     def _follows(self, owner: str, other: str, bucket: int, epoch: int, since: int) -> None:
         """Takes in that somebody hears of an epoch, and is sent what comes or not."""
@@ -328,13 +340,22 @@ class Takeovers:
         # What it began itself and never served is empty.
         allowed = _joined((*had.all, (had.epoch, max(had.epoch, standing.epoch))))
         spans = _spans_of(standing)
-        if not _covers(allowed, spans):
+        self._epochs[bucket].add(standing.epoch)
+        if not self._is_all(bucket, allowed, spans):
             text = f"{how} that of bucket {bucket} it has {_told(spans)} up to {standing.epoch}"
             self._tell(node, f"{text}, and has followed, or was brought, {_told(allowed)} only")
         had.has(standing.epoch, spans)
 
+    def _is_all(self, bucket: int, spans: Spans, wanted: Spans) -> bool:
+        """Tells whether all that are epochs of some spans are among those of others."""
+        return _covers(spans, wanted) or not any(
+            before < each <= last and not _covers(spans, [(each - 1, each)])
+            for before, last in wanted
+            for each in (*self._epochs[bucket], *range(before + 1, min(last + 1, 1 << TURN)))
+        )
+
     def _no_less(self, node: str, bucket: int, spans: Spans, wanted: Spans, how: str) -> None:
-        if not _covers(spans, wanted) and not self.sight.damaged():
+        if not self._is_all(bucket, spans, wanted) and not self.sight.damaged():
             self._tell(node, f"{how} has of bucket {bucket} {_told(spans)} only, of {_told(wanted)}")
 
     def _had(self, node: str, bucket: int, before: StandingRow | None = None) -> _Had:
@@ -358,6 +379,24 @@ def _spans_of(standing: Standing) -> Spans:
     return _joined(((0, standing.base), *standing.pieces, (standing.lack, standing.epoch)))
 
 
+def _without(spans: Iterable[Span], epochs: Iterable[int]) -> Spans:
+    """Returns what is left of spans without some epochs."""
+    left = list(spans)
+    for epoch in epochs:
+        left = [
+            part
+            for before, last in left
+            for part in (((before, epoch - 1), (epoch, last)) if before < epoch <= last else ((before, last),))
+        ]
+    return tuple(span for span in left if span[0] < span[1])
+
+
+def _strange(last: int, begun: Begun) -> list[int]:
+    """Returns the epochs of which somebody knows nothing who is told of rivals, and knew of ``last`` until then."""
+    rivals = [each for each in (begun.since, *begun.rivals) if are_rivals(each, last)]
+    return rivals + [each for each in begun.rivals if each < last and are_by_one(last, begun.epoch)]
+
+
 def _is_nothing(standing: Standing) -> bool:
     return bool(standing.lack) and not any(before < last for before, last in _spans_of(standing))
 
@@ -373,7 +412,7 @@ def _joined(spans: Iterable[Span]) -> Spans:
     return tuple(joined)
 
 
-def _covers(spans: Spans, wanted: Spans) -> bool:
+def _covers(spans: Spans, wanted: Iterable[Span]) -> bool:
     """Tells whether all epochs of some spans are among those of others, which are joined."""
     return all(
         before >= last or any(first <= before and last <= end for first, end in spans) for before, last in wanted

@@ -19,7 +19,7 @@ from .stores import Key, Store, Stores, host_in, phase_of
 
 WAIT_S: Final = 20.0
 """So long after its delay is over a host may be left alone."""
-IN_LINE_S: Final = 45.0
+IN_LINE_S: Final = 30.0
 """The same where masters borrow hosts from each other, or limits are small: who is not served waits in line."""
 
 

@@ -136,7 +136,8 @@ class Takings:
 
     def _epochs(self, message: Any) -> dict[int, Begun]:
         told = self._watched(message.buckets).of_each(message.counters, message.since)
-        return {bucket: Begun(*each) for bucket, each in told.items()}
+        rivals = message.rivals
+        return {b: Begun(epoch, since, tuple(rivals.get(b, ()))) for b, (epoch, since) in told.items()}
 
     def _counters(self, message: Any) -> dict[int, int]:
         return {bucket: epoch for bucket, (epoch,) in self._watched(message.buckets).of_each(message.counters).items()}

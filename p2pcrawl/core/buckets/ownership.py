@@ -35,10 +35,11 @@ from p2pcrawl.core.buckets.standings import (
     parted,
     standing_at,
     standing_of,
+    without,
 )
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.core.ring.ring_choice import table_after
-from p2pcrawl.model.cluster.epoch import Span
+from p2pcrawl.model.cluster.epoch import AUTHORS, Span, are_rivals, epoch_after, epoch_turn, is_by
 from p2pcrawl.model.cluster.node import Member, NodeId
 from p2pcrawl.model.cluster.placement import RingName
 
@@ -46,13 +47,13 @@ COUNTER_MAX = (1 << 32) - 1
 STANDINGS_MAX = 64
 
 
-class Unserved(NamedTuple):
-    """The epochs of a bucket that we have begun, and have not served under."""
+class Fork(NamedTuple):
+    """The epochs of a bucket of which ours knows nothing, or knew nothing when it began."""
 
-    epoch: int
-    """The last one before them, under which anything may have been acknowledged."""
-    said: int
-    """The last one of which anybody may have heard from us."""
+    sure: int
+    """All up to this one it knew."""
+    rivals: frozenset[int] = frozenset()
+    """Those behind that which others have begun, as far as we have heard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +133,10 @@ class Ownership:
     """How far each bucket is on its way to us, or from us."""
     _known: dict[int, set[Standing]] = field(default_factory=dict)
     """What all that were heard of have of a bucket that we are about to serve."""
-    _since: dict[int, Unserved] = field(default_factory=dict)
-    """What we have begun of buckets that we are about to serve."""
+    _since: dict[int, int] = field(default_factory=dict)
+    """Of buckets that we are about to serve: the last epoch under which anything may have been acknowledged,"""
+    _forks: dict[int, Fork] = field(default_factory=dict)
+    """and where others may have begun epochs beside ours."""
     _late: set[int] = field(default_factory=set)
     """Buckets of which something came here when their owner had our word for them already."""
     _begun: dict[int, int] = field(default_factory=dict)
@@ -204,8 +207,10 @@ class Ownership:
         """Takes in that what somebody with the standing ``theirs`` has of a bucket has been joined to what we have."""
         if theirs.epoch <= 0:
             return  # Who never heard of an epoch of it adds nothing.
-        self._disown(bucket, theirs.epoch)
         ours = self.standing(bucket)
+        if self._is_rival(bucket, theirs.epoch):
+            self._join_rival(bucket, ours, theirs)
+            return
         if not ours.lack and theirs.epoch <= ours.epoch:
             return  # As it is nearly always.
         if not theirs.lack and ours.epoch <= theirs.epoch <= COUNTER_MAX:
@@ -215,25 +220,44 @@ class Ownership:
         if self.counters[bucket] > ours.epoch:
             # Somebody served it under that epoch.
             self._since.pop(bucket, None)
+            self._forks.pop(bucket, None)
             if self.states.serves(bucket):
                 # Ours has to be another.
-                self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
+                self.counters[bucket] = self._next(self.counters[bucket])
 
-    def _disown(self, bucket: int, epoch: int) -> None:
-        """Takes in that somebody knows of an epoch. Where it is one that we have begun, and told nobody of, somebody
-        else has begun one of the same number, and may have served it: we lack that.
+    def _is_rival(self, bucket: int, epoch: int) -> bool:
+        """Tells whether an epoch of which somebody knows was begun by another one that knew nothing of ours, nor we of
+        it, and was not heard of yet.
         """
-        if bucket not in self._since or epoch <= (said := self._since[bucket].said):
-            return
-        ours, theirs = self.standing(bucket), min(epoch, self.counters[bucket])
+        ours, fork = self.counters[bucket], self._forks.get(bucket)
+        if fork is None:
+            return are_rivals(epoch, ours)
+        is_new = epoch not in fork.rivals and not is_by(epoch, self.me)
+        return is_new and (are_rivals(epoch, ours) or fork.sure < epoch < ours)
+
+    def _join_rival(self, bucket: int, ours: Standing, theirs: Standing) -> None:
+        """Joins the standing of one that knows of a rival of our epoch, and begins another one, which knows of both. In
+        ours, where it was not served, nothing was acknowledged; under the rival something may be.
+        """
+        fork = self._forks.get(bucket) or Fork(epoch_turn(ours.epoch) * AUTHORS - 1)
+        is_empty = bucket in self._since and is_by(ours.epoch, self.me)
+        new = frozenset((theirs.epoch,) if is_empty or ours.epoch in fork.rivals else (theirs.epoch, ours.epoch))
+        rivals, last = fork.rivals | new, max(ours.epoch, theirs.epoch)
+        epoch = self._next(last)
         spans = (
-            (max(before, least), min(last, most))
-            for before, last in ours.spans
-            for least, most in ((0, said), (theirs, ours.epoch))
+            *without(ours.spans, [theirs.epoch]),
+            *without(theirs.spans, [each for each in (*rivals, ours.epoch) if each != theirs.epoch]),
+            (last, epoch),
         )
         self._known.pop(bucket, None)
-        self._stand(bucket, standing_of(ours.epoch, spans))
-        self._since[bucket] = Unserved(theirs, theirs)
+        self._stand(bucket, standing_of(epoch, ((max(before, 0), last) for before, last in spans)))
+        self._forks[bucket] = Fork(fork.sure, rivals)
+        if not self.states.serves(bucket):
+            self._since[bucket] = max(rivals)
+
+    def _next(self, epoch: int) -> int:
+        """Returns the number of an epoch that we begin."""
+        return min(epoch_after(epoch, self.me), COUNTER_MAX)
 
     def _join(self, bucket: int, ours: Standing, theirs: Standing) -> None:
         """Joins our standing with one that lacks something, or that has what ours lacks: together they may have it
@@ -251,15 +275,19 @@ class Ownership:
         if counter >= self.counters[bucket]:
             self._stand(bucket, Standing(min(counter, COUNTER_MAX)))
 
-    def handed_over(self, epochs: Mapping[int, tuple[int, int]]) -> None:
+    def handed_over(
+        self, epochs: Mapping[int, tuple[int, int]], rivals: Mapping[int, Collection[int]] | None = None
+    ) -> None:
         """Records that another master has all that we had of these buckets, and serves them under new epochs. By
-        bucket: the epoch, and the last one before it under which anything may have been acknowledged.
+        bucket: the epoch, and the last one before it under which anything may have been acknowledged; and which
+        epochs were begun beside others that we may have heard of.
         """
         for bucket, (epoch, since) in epochs.items():
             self._known.pop(bucket, None)
             self._since.pop(bucket, None)
+            self._forks.pop(bucket, None)
             if self.counters[bucket] < epoch <= COUNTER_MAX:
-                had = self.standing(bucket)
+                had = _without_rivals(self.standing(bucket), epoch, since, rivals.get(bucket, ()) if rivals else ())
                 follows = self.me in self.followers(bucket)
                 self._stand(bucket, (following if follows else left_behind)(had, epoch, max(since, 0)))
 
@@ -307,15 +335,14 @@ class Ownership:
 
     def since(self, bucket: int) -> int:
         """Returns the last epoch of a bucket of ours under which anything may have been acknowledged."""
-        begun = self._since.get(bucket)
-        return self.counters[bucket] if begun is None else begun.epoch
+        return self._since.get(bucket, self.counters[bucket])
 
-    def tell(self, buckets: Iterable[int]) -> None:
-        """Records that somebody is about to be told of the epochs of these buckets: who knows of them later may do so
-        from us.
+    def rivals(self, bucket: int) -> frozenset[int]:
+        """Returns the epochs of a bucket that others began beside those which we know, as far as they are joined to
+        ours by now.
         """
-        for bucket in self._since.keys() & set(buckets):
-            self._since[bucket] = self._since[bucket]._replace(said=self.counters[bucket])
+        fork = self._forks.get(bucket)
+        return frozenset() if fork is None else fork.rivals
 
     def _stand(self, bucket: int, standing: Standing) -> None:
         self.counters[bucket], lack, self.bases[bucket], pieces = standing
@@ -460,9 +487,9 @@ class Ownership:
         begun = self.states.take(BucketEvent.FREED, self._ready(ready))
         for bucket in begun:
             # Epochs that were begun and never served, because the view changed, are empty.
-            if bucket not in self._since:
-                self._since[bucket] = Unserved(self.counters[bucket], self.counters[bucket])
-            self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
+            self._since.setdefault(bucket, self.counters[bucket])
+            self._forks.setdefault(bucket, Fork(self.counters[bucket]))
+            self.counters[bucket] = self._next(self.counters[bucket])
         return {bucket: self.counters[bucket] for bucket in begun}
 
     def serve(self, epochs: Mapping[int, int]) -> frozenset[int]:
@@ -473,6 +500,7 @@ class Ownership:
         for bucket in served:
             self._begun[bucket] = self.counters[bucket]
             self._since.pop(bucket, None)
+            self._forks.pop(bucket, None)
             if not self.lacks[bucket]:
                 # Else what somebody has yet may make it whole only together with what came before.
                 self._known.pop(bucket, None)
@@ -502,10 +530,8 @@ class Ownership:
         return not self.states.among(buckets, BucketState.GIVING)
 
     def let_go(self, buckets: Iterable[int]) -> None:
-        """Records that their owner has our word that it may have these, and is about to hear what we have of them."""
-        buckets = frozenset(buckets)
+        """Records that their owner has our word that it may have these."""
         self.states.take(BucketEvent.ASKED, buckets)
-        self.tell(buckets)
 
     def promised(self, claimer: NodeId, buckets: Iterable[int] | None = None) -> frozenset[int]:
         """Returns those of the buckets, or of all, that ``claimer`` owns, and has our word for."""
@@ -576,6 +602,16 @@ class Ownership:
                 break
             free -= waiting
         return frozenset(free)
+
+
+def _without_rivals(had: Standing, epoch: int, since: int, rivals: Collection[int]) -> Standing:
+    """Returns what somebody has who is told of rivals: of the last epoch that he knows, or of those which the one that
+    tells him began in vain.
+    """
+    of_one = had.epoch % AUTHORS == epoch % AUTHORS and epoch_turn(had.epoch) > 0
+    unknown = [each for each in rivals if each < had.epoch and of_one]
+    unknown += [each for each in (since, *rivals) if are_rivals(each, had.epoch)]
+    return standing_of(had.epoch, without(had.spans, unknown)) if unknown else had
 
 
 def _bereft(gained: Iterable[int], before: Sequence[NodeId | None], living: Collection[NodeId]) -> frozenset[int]:

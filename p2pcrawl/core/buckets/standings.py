@@ -9,6 +9,10 @@ Nothing is acknowledged under an epoch before all have heard of it. From then on
 by the ring, before it is acknowledged: these *follow*, they have all of the new epoch, however little of what was
 before it. Everybody else has all of what was before it that he had, and nothing of what comes.
 
+Whoever follows an epoch cannot know of a rival of it, begun beyond a cut. So what somebody says to have counts for the
+rivals of the last epoch that he knows only where they are his: whoever joins a rival's standing to his own begins
+another epoch at once.
+
 Invariants: ``base < lack <= epoch``, or nothing is lacking and ``base`` is 0; pieces lie between these, in order and
 apart; whatever is joined, in whatever order, comes to the same, as long as there are no more than ``PIECES_MAX``
 pieces; no epoch that none of them has is had by all together.
@@ -16,11 +20,11 @@ pieces; no epoch that none of them has is had by all together.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from p2pcrawl.model.cluster.epoch import PIECES_MAX, Span
+from p2pcrawl.model.cluster.epoch import PIECES_MAX, Span, are_rivals
 
 REMEMBERED_MAX = 4_096
 """Thousands of buckets have the same few standings: each is worked out once."""
@@ -75,7 +79,19 @@ def joined(standings: Collection[Standing]) -> Standing:
 
 @lru_cache(REMEMBERED_MAX)
 def _joined(standings: frozenset[Standing]) -> Standing:
-    return standing_of(max(s.epoch for s in standings), (span for s in standings for span in s.spans))
+    last = {s.epoch for s in standings}
+    spans = (span for s in standings for span in without(s.spans, [each for each in last if are_rivals(each, s.epoch)]))
+    return standing_of(max(last), spans)
+
+
+def without(spans: Iterable[Span], epochs: Collection[int]) -> Iterator[Span]:
+    """Yields what is left of spans without some epochs."""
+    for before, last in spans:
+        for epoch in sorted(epochs):
+            if before < epoch <= last:
+                yield before, epoch - 1
+                before = epoch
+        yield before, last
 
 
 @lru_cache(REMEMBERED_MAX)
@@ -89,7 +105,10 @@ def following(had: Standing, epoch: int, since: int) -> Standing:
 @lru_cache(REMEMBERED_MAX)
 def left_behind(had: Standing, epoch: int, since: int) -> Standing:
     """Returns the standing of one that has heard of a new epoch of a bucket, and is sent nothing of it."""
-    return standing_of(epoch, (*had.spans, (min(since, epoch - 1), epoch - 1)))
+    since = min(since, epoch - 1)
+    # What is behind an epoch that is lacking is nothing, or will be when somebody comes who has that.
+    is_there = since <= 0 or any(before < since <= last for before, last in had.spans)
+    return standing_of(epoch, (*had.spans, (since, epoch - 1)) if is_there else had.spans)
 
 
 def parted(had: Standing) -> Standing:

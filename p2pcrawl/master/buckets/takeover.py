@@ -283,9 +283,10 @@ class Takeover:
         it is not to hold. Raises P2PCrawlError without a yes.
         """
         buckets = sorted(epochs)
-        self._ownership.tell(buckets)
         since = [self._ownership.since(bucket) for bucket in buckets]
-        request = Taken(0, bitmap_of(buckets), [epochs[bucket] for bucket in buckets], self._ownership.view, since)
+        rivals = {bucket: sorted(rivals) for bucket in buckets if (rivals := self._ownership.rivals(bucket))}
+        counters = [epochs[bucket] for bucket in buckets]
+        request = Taken(0, bitmap_of(buckets), counters, self._ownership.view, since, rivals)
         return (await self._peers.ask(node, request)).empty
 
     async def _take_over(self, node: NodeId, buckets: frozenset[int], generation: Generation) -> bool:
@@ -309,7 +310,8 @@ class Takeover:
         before = self._ownership.standings(standings)
         for bucket, standing in standings.items():
             self._ownership.join_standing(bucket, standing)
-        running = [b for b in standings if self._ownership.in_service(b)]
+        # What we say of rivals of an epoch that we have written down is other than what is there.
+        running = [b for b in standings if self._ownership.in_service(b) or self._ownership.rivals(b)]
         if changed := [b for b, now in self._ownership.standings(running).items() if now != before[b]]:
             # The other is about to be told that it lacks what we have: first it is on disk here that we have it.
             await self._holdings.note(self._ownership.standings(changed))
@@ -411,15 +413,17 @@ class Takeover:
         epochs = dict(zip(taken, zip(request.counters, request.since, strict=True), strict=True))
         # Also of those that were given up before: not everybody was told then, and the epoch is another one now.
         theirs = {bucket: epochs[bucket] for bucket in taken if self._ownership.owner(bucket) == claimer}
-        await self._give_up(free, theirs)
+        await self._give_up(free, theirs, request.rivals)
         self.given += len(free)
         self._told(claimer, len(free & ours))
         strange = [bucket for bucket in taken if self._peers.me not in self._ownership.holders(bucket)]
         return Forgotten(0, not await self._holdings.has_rows(strange))
 
-    async def _give_up(self, free: frozenset[int], epochs: Mapping[int, tuple[int, int]]) -> None:
-        """Makes what is here of these buckets copies, and writes down under which epochs all these go on. Whoever is
-        not told that it was done says it again."""
+    async def _give_up(
+        self, free: frozenset[int], epochs: Mapping[int, tuple[int, int]], rivals: Mapping[int, Collection[int]]
+    ) -> None:
+        """Makes what is here of these buckets copies, and writes down under which epochs all these go on, and which
+        were rivals of others. Whoever is not told that it was done says it again."""
         done, generation = False, self._now()
         try:
             if self._admission.knows_jobs:
@@ -427,7 +431,7 @@ class Takeover:
                 await generation.finish(self._demote(free))
                 # Nothing goes in another view: more may have come in since.
                 await generation.finish(self._handover.forget(free, generation))
-            self._ownership.handed_over(epochs)
+            self._ownership.handed_over(epochs, rivals)
             await self._holdings.note(self._ownership.standings(epochs))
             done = True
         finally:

@@ -17,6 +17,7 @@ from p2pcrawl.core.bench.seat import host_state
 from p2pcrawl.core.ring.rendezvous import key_hash
 from p2pcrawl.frontier.reading.inquiry import Inquiry, RecordRow
 from p2pcrawl.master.cluster import Cluster
+from p2pcrawl.model.cluster.epoch import epoch_turn
 from p2pcrawl.model.cluster.node import Address, NodeId
 from p2pcrawl.model.crawl.record import Phase, ShardKey, phase_of, stamp_of, visit_of
 from p2pcrawl.model.crawl.url import canonical, host_of
@@ -136,7 +137,7 @@ class Explanation:
             "owner": self._peers.me,
             "address": self._address,
             "bucket": record.bucket,
-            "epoch": [ownership.counters[record.bucket], self._peers.me],
+            "epoch": [epoch_turn(ownership.counters[record.bucket]), self._peers.me],
             "serving": ownership.serves(record.bucket),
             "whole": not ownership.lacks[record.bucket],
             "lease": lease,

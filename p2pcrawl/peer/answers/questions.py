@@ -16,6 +16,7 @@ from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.master.steering import Steering
+from p2pcrawl.model.cluster.epoch import epoch_turn
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.record import ShardKey
 from p2pcrawl.model.crawl.url import canonical, host_of
@@ -167,7 +168,7 @@ class Questions:
             return None
         return {
             "owner": hint.owner,
-            "epoch": [hint.counter, hint.owner],
+            "epoch": [epoch_turn(hint.counter), hint.owner],
             "address": hint.address,
             "age_s": round(hint.age_s, 1),
         }
@@ -194,7 +195,7 @@ class Questions:
             f"puts {owner[:8]} first",
         }
         if owner == self._peers.me:
-            answer["epoch"] = [ownership.counters[bucket], owner]
+            answer["epoch"] = [epoch_turn(ownership.counters[bucket]), owner]
             answer["serving"] = ownership.serves(bucket)
             answer["slave"] = self._master.granting.slave_for(host_of(text))
         return answer

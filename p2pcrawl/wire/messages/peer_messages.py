@@ -228,6 +228,8 @@ class Taken(PeerRequest[Forgotten], tag=31):
     """The one in which they were claimed: in another the receiver refuses."""
     since: list[int] = []
     """For each of them the last epoch under which anything may have been acknowledged till now."""
+    rivals: dict[BucketNumber, list[Number]] = {}
+    """Of some of them: epochs that were begun beside others, of which who heard of these may know nothing."""
 
 
 class JobAtMaster(PeerReply, tag=34):

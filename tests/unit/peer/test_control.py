@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from p2pcrawl.core.buckets.standings import Standing
 from p2pcrawl.core.control import Control
 from p2pcrawl.master.jobs.certificate import flaws
 from p2pcrawl.model.crawl.fingerprint import fingerprint
@@ -306,7 +307,8 @@ async def test_job_is_incomplete_while_a_bucket_is_not_whole_and_finished_when_i
         ownership = lead_of(one).cluster.ownership
         await until(lambda: ownership.owned > 0)
         # What epoch 1 of this bucket knew died with its owner.
-        ownership.lacks[5] = 1
+        epoch = ownership.counters[5]
+        ownership.recall({5: Standing(epoch, 1)})
         job = await one.submit(spider(tmp_path, site))
 
         end = await ended(job)
@@ -315,7 +317,7 @@ async def test_job_is_incomplete_while_a_bucket_is_not_whole_and_finished_when_i
         assert end["certificate"]["incomplete"] == [5] and not end["certificate"]["final"]
         assert any("1 bucket is not whole" in warning for warning in status["warnings"])
 
-        ownership.lacks[5] = 0
+        ownership.recall({5: Standing(epoch)})
         await until(lambda: all_say("finished", job, one))
 
         assert (await job.status())["certificate"]["final"]

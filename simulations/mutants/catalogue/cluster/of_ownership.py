@@ -35,8 +35,8 @@ MUTANTS = (
         name="epoch-joined-not-exceeded",
         kind=Slip.FENCE,
         where=_OWNERSHIP + "join_standing",
-        old="self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)",
-        new="self.counters[bucket] = min(self.counters[bucket], COUNTER_MAX)",
+        old="self.counters[bucket] = self._next(self.counters[bucket])",
+        new="self.counters[bucket] = self.counters[bucket]",
         harm="Two masters serve a bucket under one epoch, after both sides of a partition have raised it alike.",
     ),
     Mutant(
@@ -46,22 +46,6 @@ MUTANTS = (
         old="            self._since.pop(bucket, None)\n",
         new="",
         harm="A copy that missed facts of an epoch that another served is told that nothing was acknowledged in it.",
-    ),
-    Mutant(
-        name="own-epoch-taken-for-anothers",
-        kind=Slip.FENCE,
-        where=_OWNERSHIP + "_disown",
-        old="(said := self._since[bucket].said)",
-        new="(said := self._since[bucket].epoch)",
-        harm="An epoch that was told, and never served, is said to have something: who missed it lacks what never was.",
-    ),
-    Mutant(
-        name="anothers-epoch-taken-for-own",
-        kind=Slip.FENCE,
-        where=_OWNERSHIP + "join_standing",
-        old="        self._disown(bucket, theirs.epoch)\n",
-        new="",
-        harm="What another served beyond a cut, under a number that was begun here, is said to be nothing.",
     ),
     Mutant(
         name="known-standings-not-joined",

@@ -102,7 +102,7 @@ MUTANTS = (
         name="handed-over-still-whole",
         kind=Slip.FENCE,
         where=_TAKEOVER + "_give_up",
-        old="            self._ownership.handed_over(epochs)\n",
+        old="            self._ownership.handed_over(epochs, rivals)\n",
         new="",
         harm=(
             "A former owner takes itself for whole, and what came under the next epoch is not missed when it is lost."

@@ -59,6 +59,7 @@ class Giving:
     generation: int
     free: frozenset[int]
     epochs: dict[int, tuple[int, int]]
+    rivals: dict[int, frozenset[int]]
 
 
 @dataclass(slots=True)
@@ -109,8 +110,8 @@ class Place:
         self.noted.update((b, s) for b, s in standings.items() if b not in self.noted or s.epoch >= self.noted[b].epoch)
 
 
-Taken = tuple[NodeId, NodeId, int, int, tuple[tuple[int, int, int], ...]]
-"""From, to, which beginning (0: none waits for the answer), the view; and of each bucket epoch and since."""
+Taken = tuple[NodeId, NodeId, int, int, tuple[tuple[int, int, int, frozenset[int]], ...]]
+"""From, to, which beginning (0: none waits for the answer), the view; and of each bucket epoch, since and rivals."""
 
 
 @dataclass(slots=True)
@@ -316,8 +317,7 @@ class SmallCluster:
                     self._tell(p, id, number, theirs)
 
     def _tell(self, p: Place, id: NodeId, number: int, epochs: dict[int, int]) -> None:
-        p.o.tell(epochs)
-        word = tuple((bucket, epoch, p.o.since(bucket)) for bucket, epoch in sorted(epochs.items()))
+        word = tuple((bucket, e, p.o.since(bucket), p.o.rivals(bucket)) for bucket, e in sorted(epochs.items()))
         if self.place(id).up:
             self.taken.append((p.me, id, number, p.o.view, word))
 
@@ -346,10 +346,11 @@ class SmallCluster:
         if view != q.o.view:
             self._answer(source, target, which, heard=False)
             return
-        told = {bucket: (epoch, since) for bucket, epoch, since in word}
+        told = {bucket: (epoch, since) for bucket, epoch, since, _ in word}
+        rivals = {bucket: rivals for bucket, *_, rivals in word if rivals}
         free = q.o.taken(source, told)
         theirs = {bucket: each for bucket, each in told.items() if q.o.owner(bucket) == source}
-        q.givings.append(Giving(source, which, q.o.generation, free, theirs))
+        q.givings.append(Giving(source, which, q.o.generation, free, theirs, rivals))
         for bucket in free:
             q.held[bucket] |= q.rows[bucket]
 
@@ -361,7 +362,7 @@ class SmallCluster:
         if done:
             for bucket in giving.free:
                 p.rows[bucket] = 0
-            p.o.handed_over(giving.epochs)
+            p.o.handed_over(giving.epochs, giving.rivals)
             p.note(p.o.standings(giving.epochs))
         p.o.given_up(giving.free, done=done)
         self._answer(giving.claimer, id, giving.number, heard=done)

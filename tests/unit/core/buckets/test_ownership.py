@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from p2pcrawl.core.buckets.ownership import COUNTER_MAX, Change, Ownership, SoleOwner
 from p2pcrawl.core.buckets.standings import Standing
 from p2pcrawl.core.ring.rendezvous import BUCKETS
+from p2pcrawl.model.cluster.epoch import epoch_after, epoch_turn
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
 
 IDS = [NodeId(f"{n:040x}") for n in range(1, 7)]
@@ -242,7 +242,7 @@ def test_who_has_handed_a_bucket_over_lacks_what_came_after() -> None:
     view(o, members(IDS[0]), 1)
     assert not o.broken()
 
-    o.handed_over({7: (2, 1)})
+    o.handed_over({7: (epoch_after(o.counters[7], IDS[1]), o.counters[7])})
     lost = view(o, members(*IDS[:2]), 2).lost
     view(o, members(IDS[0]), 3)
 
@@ -311,13 +311,13 @@ def test_answer_to_an_epoch_that_another_has_followed_serves_nothing() -> None:
     first = o.succeed(o.released(IDS[1], [bucket]))
 
     o.offered(IDS[1], [bucket])
-    o.join_standing(bucket, Standing(7))
+    o.join_standing(bucket, Standing(later := epoch_after(first[bucket], IDS[1])))
     second = o.succeed(o.released(IDS[1], [bucket]))
 
     assert o.serve(first) == frozenset()
     assert o.ask_again([IDS[1]], first) == frozenset()
     assert o.serve(second) == {bucket}
-    assert o.counters[bucket] == 8
+    assert o.counters[bucket] == epoch_after(later, IDS[0])
 
 
 def test_what_comes_back_while_it_is_given_up_is_not_taken_in_before_that_is_done() -> None:
@@ -430,9 +430,8 @@ def begin(o: Ownership, bucket: int) -> dict[int, int]:
 
 def tell(o: Ownership, bucket: int, *others: Ownership) -> None:
     epoch = begin(o, bucket)[bucket]
-    o.tell([bucket])
     for other in others:
-        other.handed_over({bucket: (epoch, o.since(bucket))})
+        other.handed_over({bucket: (epoch, o.since(bucket))}, {bucket: o.rivals(bucket)})
 
 
 def test_holder_that_had_everything_follows_the_new_epoch_and_lacks_nothing() -> None:
@@ -443,8 +442,9 @@ def test_holder_that_had_everything_follows_the_new_epoch_and_lacks_nothing() ->
 
     tell(o, bucket, *others)
 
-    assert follower.standing(bucket) == Standing(6)
-    assert stranger.standing(bucket) == Standing(6, 6, 5)
+    epoch = o.counters[bucket]
+    assert follower.standing(bucket) == Standing(epoch)
+    assert stranger.standing(bucket) == Standing(epoch, epoch, epoch - 1)
 
 
 def test_epochs_that_were_begun_and_never_served_are_empty() -> None:
@@ -454,44 +454,89 @@ def test_epochs_that_were_begun_and_never_served_are_empty() -> None:
 
     tell(o, bucket, *others)
 
-    assert o.counters[bucket] == 7
-    assert {other.standing(bucket) for other in others} == {Standing(7), Standing(7, 7, 6)}
+    epoch = o.counters[bucket]
+    assert epoch_turn(epoch) == 2
+    assert {other.standing(bucket) for other in others} == {Standing(epoch), Standing(epoch, epoch, epoch - 1)}
 
 
-@pytest.mark.parametrize(
-    ("theirs", "is_told", "standing", "since"),
-    [
-        (Standing(6), False, Standing(6), 6),
-        (Standing(6, 6, 5), False, Standing(6, 6, 5), 6),
-        (Standing(7, 7, 5), False, Standing(7, 7, 5), 7),
-        (Standing(5), False, Standing(6), 5),
-        (Standing(6, 6, 5), True, Standing(6), 5),
-    ],
-    ids=["all of it is there", "we lack it", "and a later one", "nobody knows of it", "they heard of ours"],
-)
-def test_epoch_of_which_nobody_was_told_is_anothers_where_somebody_knows_of_it(
-    theirs: Standing, is_told: bool, standing: Standing, since: int
-) -> None:
+def test_rival_of_an_epoch_of_ours_that_was_not_served_is_missed_by_who_heard_of_ours_alone() -> None:
+    """One was cut off while it told of its epoch; beyond the cut another one began one of the same turn."""
+    o, *others = (Ownership(id) for id in IDS[:3])
+    bucket = heir(o, *others)
+    [follower] = [other for other in others if other.me in o.holders(bucket)]
+    tell(o, bucket, follower)
+    rival = epoch_after(5, IDS[4])
+
+    o.join_standing(bucket, Standing(rival))
+    have_all, since = o.standing(bucket), o.since(bucket)
+    tell(o, bucket, *others)
+
+    assert not have_all.lack and since == rival
+    assert follower.standing(bucket) == Standing(o.counters[bucket], rival, rival - 1)
+    assert all(other.lacks[bucket] for other in others)
+
+
+def test_rival_that_nobody_has_is_lacking_though_ours_is_not() -> None:
     o, *others = (Ownership(id) for id in IDS[:3])
     bucket = heir(o, *others)
     begin(o, bucket)
-    if is_told:
-        o.tell([bucket])
+    rival = epoch_after(5, IDS[4])
 
-    o.join_standing(bucket, theirs)
+    o.join_standing(bucket, Standing(rival, rival, 5))
+    without_it = o.standing(bucket)
+    o.join_standing(bucket, Standing(rival))
 
-    assert (o.standing(bucket), o.since(bucket)) == (standing, since)
+    assert (without_it.lack, without_it.base) == (rival, rival - 1)
+    assert not o.lacks[bucket] and o.since(bucket) == rival
+
+
+def test_who_was_told_in_vain_knows_of_no_rival_of_what_it_was_told() -> None:
+    """Its owner had begun twice in vain, and comes to know only then what another one has served meanwhile."""
+    o, *others = (Ownership(id) for id in IDS[:3])
+    bucket = heir(o, *others)
+    [follower] = [other for other in others if other.me in o.holders(bucket)]
+    tell(o, bucket, follower)
+    tell(o, bucket, follower)
+    rival = epoch_after(5, IDS[4])
+
+    o.join_standing(bucket, Standing(rival))
+    tell(o, bucket, follower)
+
+    assert follower.standing(bucket).lack == rival
+
+
+def test_both_sides_of_a_cut_may_have_served_and_each_is_missed_by_the_other() -> None:
+    o, *others = (Ownership(id) for id in IDS[:3])
+    bucket = heir(o, *others)
+    [follower] = [other for other in others if other.me in o.holders(bucket)]
+    tell(o, bucket, follower)
+    o.serve({bucket: (ours := o.counters[bucket])})
+    beyond, rival = Ownership(IDS[4]), epoch_after(5, IDS[4])
+    beyond.recall({bucket: Standing(rival)})
+
+    o.join_standing(bucket, beyond.standing(bucket))
+    tell(o, bucket, follower, beyond)
+
+    assert o.rivals(bucket) == {ours, rival} and not o.lacks[bucket]
+    assert not following_has(follower, bucket, rival) and following_has(follower, bucket, ours)
+    assert not following_has(beyond, bucket, ours) and following_has(beyond, bucket, rival)
+
+
+def following_has(o: Ownership, bucket: int, epoch: int) -> bool:
+    return any(before < epoch <= last for before, last in o.standing(bucket).spans)
 
 
 def test_epoch_that_is_served_is_not_taken_for_an_empty_one() -> None:
     o, *others = (Ownership(id) for id in IDS[:3])
     bucket = heir(o, *others)
     o.serve(begin(o, bucket))
+    served = o.counters[bucket]
 
     tell(o, bucket, *others)
 
     assert all(other.lacks[bucket] for other in others)
-    assert {other.standing(bucket) for other in others} == {Standing(7, 6, 5), Standing(7, 7, 5)}
+    epoch = o.counters[bucket]
+    assert {other.standing(bucket) for other in others} == {Standing(epoch, served, 5), Standing(epoch, epoch, 5)}
 
 
 def test_who_is_told_of_an_epoch_that_is_served_already_does_not_follow_it() -> None:
@@ -500,9 +545,9 @@ def test_who_is_told_of_an_epoch_that_is_served_already_does_not_follow_it() -> 
     o.serve(begin(o, bucket))
 
     for other in others:
-        other.handed_over({bucket: (6, o.since(bucket))})
+        other.handed_over({bucket: (o.counters[bucket], o.since(bucket))})
 
-    assert {other.standing(bucket) for other in others} == {Standing(6, 6, 5)}
+    assert {other.standing(bucket) for other in others} == {Standing(o.counters[bucket], o.counters[bucket], 5)}
 
 
 def test_who_has_dropped_its_copies_has_nothing_of_the_bucket_any_more() -> None:

@@ -21,6 +21,7 @@ from p2pcrawl.frontier.reading.job_items import pages_after
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.copies import copier, syncing
 from p2pcrawl.master.links.dispatch import Hold, Parcel
+from p2pcrawl.model.cluster.epoch import epoch_after
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.crawl.page_link import Link
@@ -363,9 +364,10 @@ async def test_buckets_that_are_claimed_in_two_goes_are_all_given_up(tmp_path: P
             released = await houses[0].serve(Claim(0, old.ownership.view, bitmap_of(part)), claimer)
             assert released.agreed
 
-        await houses[0].serve(Taken(0, bitmap_of(theirs), [9] * 5, old.ownership.view, [9] * 5), claimer)
+        epochs = [epoch_after(old.ownership.counters[b], claimer) for b in sorted(theirs)]
+        await houses[0].serve(Taken(0, bitmap_of(theirs), epochs, old.ownership.view, epochs), claimer)
 
-        assert [old.ownership.lacks[b] for b in theirs] == [9] * 5
+        assert [old.ownership.lacks[b] for b in sorted(theirs)] == epochs
 
 
 async def test_what_made_a_bucket_whole_is_on_disk_before_who_had_it_forgets(tmp_path: Path) -> None:
@@ -374,9 +376,14 @@ async def test_what_made_a_bucket_whole_is_on_disk_before_who_had_it_forgets(tmp
         await eventually(lambda: synced(houses))
         owner, returned = houses[0].cluster, houses[1].cluster
         bucket = next(b for b in range(BUCKETS) if owner.ownership.owner(b) is None)
-        owner.ownership.counters[bucket], owner.ownership.lacks[bucket] = 9, 7
+        before = owner.ownership.counters[bucket]
+        missed = epoch_after(before, returned.peers.me)
+        owner.ownership.counters[bucket], owner.ownership.lacks[bucket] = now = (
+            epoch_after(missed, houses[0].id),
+            missed,
+        )
         await owner.holdings.note(owner.ownership.standings([bucket]))
-        returned.ownership.counters[bucket], returned.ownership.lacks[bucket] = 7, 0
+        returned.ownership.counters[bucket], returned.ownership.lacks[bucket] = missed, 0
         on_disk = []
         taken = returned.takeover.taken
 
@@ -389,5 +396,5 @@ async def test_what_made_a_bucket_whole_is_on_disk_before_who_had_it_forgets(tmp
         await houses[0].serve(Offer(0, bitmap_of([bucket])), houses[1].id)
         await eventually(lambda: on_disk)
 
-        assert on_disk == [Standing(9)]
+        assert on_disk == [Standing(now[0])]
         assert not owner.ownership.broken()
