@@ -94,6 +94,7 @@ MUTANTS = (
         old="suspicion.incarnation == incarnation and suspicion.accuse",
         new="suspicion.accuse",
         harm="Accusations that were refuted long ago count against the next incarnation.",
+        equivalent="Who accuses is heard only under the incarnation of the verdict, and a suspicion is of that one.",
     ),
     Mutant(
         name="refuted-suspicion-runs-on",
@@ -238,13 +239,5 @@ MUTANTS = (
         old="case Ping() if message.target == self._courier.me.id:",
         new="case Ping() if message.target == self._courier.me.id and not message.updates:",
         harm="A ping that carries an accusation is not answered, so no last word is ever heard.",
-    ),
-    Mutant(
-        name="no-second-look-after-join",
-        kind=Slip.RETRY,
-        where=_CORE + "comparing:Exchanges.joined",
-        old="        self._again_at = now + self._config.join_again_s\n",
-        new="",
-        harm="Masters that join through one at the same moment learn late of each other.",
     ),
 )

@@ -152,4 +152,12 @@ MUTANTS = (
         new="pass",
         harm="One whose refutation came when it had been declared dead never hears of that, and goes on.",
     ),
+    Mutant(
+        name="no-second-look-after-join",
+        kind=Slip.RETRY,
+        where="p2pcrawl.core.membership.comparing:Exchanges.joined",
+        old="        self._again_at = now + self._config.join_again_s\n",
+        new="",
+        harm="Masters that join through one at the same moment learn late of each other.",
+    ),
 )
