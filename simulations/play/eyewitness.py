@@ -220,6 +220,12 @@ class Eyewitness:
         usual = stage.job not in (0, job) or stage.options.delay_s == DELAY_S
         return not there.private if usual else stage.options.delay_s > 0.0
 
+    def asks_hosts(self, job: int) -> bool:
+        """Tells whether a job asks hosts for its pages: where answers are kept, any other than the run's own reads
+        these.
+        """
+        return self._stage.job in (0, job) or not any(machine.keeps_raw_pages for machine in self._stage.machines)
+
     def stood_still_s(self, member: str) -> float:
         """Returns for how long a member stood still until this moment; 0 if it did not."""
         name, now_s = self.called(member), self.now_s

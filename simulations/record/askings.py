@@ -48,7 +48,7 @@ class Askings:
     def _grant(self, moment: Moment) -> None:
         pages = [(task.job, host_in(task.link.url)) for task in opened(moment.what).tasks]
         self._loans.granted(moment.node, moment.peer, pages, moment.at)
-        records = [(task.record, host_in(task.link.url)) for task in opened(moment.what).tasks]
+        records = [(task.job, task.record, host_in(task.link.url)) for task in opened(moment.what).tasks]
         self._borrowed.granted(moment.node, moment.peer, records)
 
     def _borrows(self, moment: Moment) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from ..model.endings import JobRow
 from ..model.stores import Key, StandingRow, Store, Stores, phase_of, says_all, stamp_of, standing_row
 from .job_rows import read_job
-from .tapped_tables import BY_KEYS, OF_RECORDS, READ, TRIGGERS
+from .tapped_tables import BY_KEYS, OF_FACTS, OF_RECORDS, READ, TRIGGERS
 
 Row = tuple[Any, ...]
 
@@ -86,9 +86,10 @@ class DiskTaps:
         whether there is anything to listen to.
         """
         here = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        tables = [table for table in TRIGGERS if table in here]
-        if not tables:
+        if OF_FACTS.isdisjoint(here):
+            # Indexes of stored pages have tables of these names, too, which are of something else.
             return False
+        tables = [table for table in TRIGGERS if table in here]
         connection.create_function("p2pcrawl_tap", -1, lambda *row: changes.append(row))
         for table in tables:
             for number, (event, columns) in enumerate(TRIGGERS[table]):

@@ -73,6 +73,8 @@ READ: Final = {
     "spool": "SELECT 's', id, hi, lo, job FROM spool",
     "standing": "SELECT 't', bucket, epoch, lack, base, pieces FROM standing",
 }
+OF_FACTS: Final = frozenset({"record", "held", "standing"})
+"""A database with one of these tables is one of facts."""
 OF_RECORDS: Final = "rxqwfgab"
 """The rows that are of one record, whose number comes first,"""
 BY_KEYS: Final = "rxfg"

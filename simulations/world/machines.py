@@ -120,6 +120,7 @@ class Machine(PeerMachine):
         """``raw_pages``: where it keeps the answers that its slave gets."""
         super().__init__(world, name)
         self._raw_pages = raw_pages
+        self.keeps_raw_pages = raw_pages is not None
         self.disk = Disk(world, disk / name)
         self.node.cache = self.disk.cache
         self.weight = weight

@@ -33,6 +33,9 @@ class Sight(Protocol):
     def hindered(self, node: str, from_s: float, until_s: float) -> bool:
         """Tells whether anything befell a node in a time."""
 
+    def asks_hosts(self, job: int) -> bool:
+        """Tells whether a job asks hosts for its pages, and does not read stored ones."""
+
 
 @dataclass(slots=True)
 class _Loan:
@@ -107,13 +110,13 @@ class Borrowed:
                 if borrower == master and loan.open.get(record, ("", 0.0))[0] == slave:
                     del loan.open[record]
 
-    def granted(self, master: str, slave: str, pages: Iterable[tuple[int, str]]) -> None:
-        """Judges pages, each by its record and host, that are given to a slave."""
+    def granted(self, master: str, slave: str, pages: Iterable[tuple[int, int, str]]) -> None:
+        """Judges pages, each by its job, record and host, that are given to a slave."""
         now_s, view = self.sight.now_s, self.sight.view(master)
         if self._views.get(master, (0, 0.0))[0] != view:
             self._views[master] = view, now_s
         is_settled = view and self._views[master][1] < now_s - ON_DISK_S
-        for record, host in pages:
+        for record, host in ((record, host) for job, record, host in pages if self.sight.asks_hosts(job)):
             holders = (
                 self.sight.holders(master, bucket) if (bucket := self.permissions.buckets.get(host)) is not None else ()
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -354,3 +354,16 @@ def test_host_that_asks_for_patience_has_it_on_disk_before_a_slave_forgets_that(
     case.rules.paused("m0", "s0", "h0.test", 1, 20.0)
 
     assert bool(case.told) is not is_kept
+
+
+def test_databases_of_other_things_are_not_tapped_though_a_table_has_the_same_name() -> None:
+    taps = DiskTaps(stores := Stores(), lambda: 5.0, cast("Any", None))
+    database, changes = sqlite3.connect(":memory:", isolation_level=None), list[tuple[object, ...]]()
+    database.execute("CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
+    stores.store("m0").held[PAGE] = DONE
+
+    assert not taps.tap("m0", database, changes)  # type: ignore[arg-type]
+
+    database.execute("INSERT INTO note VALUES ('a', 'b')")
+    assert (changes, stores.store("m0").held) == ([], {PAGE: DONE})
+    database.close()

@@ -8,6 +8,7 @@ from simulations.model.permissions import Permissions
 from simulations.model.work.borrowed import Borrowed
 
 HOST = "h0.test"
+JOB, READING = 1, 2
 
 
 @dataclass
@@ -24,6 +25,9 @@ class Seen:
 
     def hindered(self, node: str, from_s: float, until_s: float) -> bool:
         return False
+
+    def asks_hosts(self, job: int) -> bool:
+        return job == JOB
 
 
 @dataclass
@@ -45,7 +49,7 @@ class Case:
 
     def asks(self, record: int, host: str = HOST) -> list[str]:
         """Returns what is told when one more page is given to a slave."""
-        self.rules.granted("m0", "s0", [(record, host)])
+        self.rules.granted("m0", "s0", [(READING, record, host), (JOB, record, host)])
         return [what.partition("m1's, ")[2] for what in self.told]
 
 
