@@ -178,6 +178,17 @@ class Rounds:
                 yield f"does not serve its bucket {bucket} yet"
                 break
         away = self.sight.away_since(now_s - BEGUN_S)
+        for link in dict.fromkeys(store.spool.values()):
+            owner = next(iter(self.sight.holders(master, self.stores.bucket_of.get(link, 0))), master)
+            is_known = link[2] != job or owner == master or self.stores.store(owner).stamp(link) >= 0
+            in_one_view = self.sight.view(owner) == self.sight.view(master)
+            if (
+                not is_known
+                and in_one_view
+                and link in self.stores.bucket_of
+                and not self._is_excused(owner, link, away)
+            ):
+                yield f"it keeps {self.sight.name(link)} for {owner}, which has it not"
         for key, stamp in store.records.items():
             if key[2] != job or store.changed.get(key, 0.0) > now_s - COUNTED_S:
                 continue

@@ -141,3 +141,18 @@ def test_nor_a_bucket_that_nobody_serves() -> None:
     assert case.told == [
         "at 100.000 s m0 told m1 that nothing is left of job 7 there, and does not serve its bucket 4 yet"
     ]
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_nor_a_link_that_it_keeps_and_its_owner_lacks(is_there: bool) -> None:
+    case = Case()
+    link: Key = (0, 2, JOB)
+    case.stores.bucket_of[link] = 4
+    case.stores.store("m1").spool[1] = link
+    if is_there:
+        case.stores.store("m0").records[link] = DONE
+        case.stores.store("m1").held[link] = DONE
+
+    case.rules.says("m1", "m2", JOB, IDLE)
+
+    assert bool(case.told) is not is_there
