@@ -836,6 +836,11 @@ STORIES = {
             draws=("jobs", "verbs"),
         ),
     ),
+    "two-epochs-of-one-turn": Story(
+        "A master was cut off while it told of an epoch, which it never served; beyond the cut another one served one of "
+        "the same number. When they met, what had been acknowledged there passed for nothing.",
+        Options(scenario="flapping", seed=22, masters=4, pages=60, hosts=10, partition="majority"),
+    ),
     "broken-slave": Story(
         "A slave that spoke of jobs, phases and fingerprints that there are not ended its master, and then the next.",
         Options(scenario="slaves-lie", seed=1, masters=3, slaves=2, pages=120, hosts=15),
