@@ -837,8 +837,8 @@ STORIES = {
         ),
     ),
     "two-epochs-of-one-turn": Story(
-        "A master was cut off while it told of an epoch, which it never served; beyond the cut another one served one of "
-        "the same number. When they met, what had been acknowledged there passed for nothing.",
+        "A master was cut off while it told of an epoch, which it never served; beyond the cut another one served one "
+        "of the same number. When they met, what had been acknowledged there passed for nothing.",
         Options(scenario="flapping", seed=22, masters=4, pages=60, hosts=10, partition="majority"),
     ),
     "broken-slave": Story(
