@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from p2pcrawl.model.crawl.fingerprint import halves, pack_halves
+from p2pcrawl.model.crawl.fingerprint import fingerprint, halves, pack_halves
+from p2pcrawl.model.crawl.job import START_URL
 
 from ..kernel.moments import COMES, LEAVES, TOLD, Moment, Moments
 from ..model.acknowledged import Acknowledged
@@ -166,8 +167,14 @@ class History:
         moments.record(self._asked_in_a_view, [(kind, COMES) for kind in ("Claim", "Taken", "DropCopies")])
         moments.record(self._agrees, [(kind, LEAVES) for kind in ("Released", "Forgotten", "Dropped")])
 
-    def knows(self, job: int, links: Mapping[tuple[int, int], Sequence[tuple[int, int]]]) -> None:
-        """Takes in what the pages of a web lead to, for the crawl of it."""
+    def knows(
+        self, job: int, links: Mapping[tuple[int, int], Sequence[tuple[int, int]]], starts: Iterable[tuple[int, int]]
+    ) -> None:
+        """Takes in what the pages of a web lead to, for the crawl of it, and where that begins."""
+        begins = (*halves(fingerprint(f"{START_URL}{job}", salt=f"job {job}")), job)
+        for start in starts:
+            # Whoever has told it as a start URL tells it by no page once more; nor has the start ended before.
+            self.parents[(*start, job)].append(begins)
         for (hi, lo), children in links.items():
             page = (hi, lo, job)
             self.links[page] = list(dict.fromkeys((*child, job) for child in children))

@@ -333,10 +333,8 @@ class Simulation:
             sink.has_page if isinstance(sink, Destination) else None for sink in stage.sinks.values()
         ]
         if self.plan.spider in THOROUGH:
-            pages = stage.web.pages.items()
-            self._history.knows(
-                stage.job, {print_of(url): [print_of(link) for link in page.links] for url, page in pages}
-            )
+            links = {print_of(url): [print_of(link) for link in page.links] for url, page in stage.web.pages.items()}
+            self._history.knows(stage.job, links, [print_of(url) for url in stage.web.starts])
 
     def _judged(self, stage: Stage) -> list[Violation]:
         """Has all checkers look at what there is when all is over."""
