@@ -198,6 +198,9 @@ class Takeovers:
             if (row := self.stores.store(master).standings.get(bucket)) is not None:
                 self._says(master, bucket, standing, f"told {claimer}")
                 self._no_less(master, bucket, _spans_of(standing), _spans_of(standing_of(row)), f"told {claimer}")
+            elif not (had := self._had(master, bucket)).epoch:
+                # Nobody has told it of any: it began these as it was alone, and they are empty.
+                had.has(standing.epoch, _spans_of(standing))
 
     def grants(self, master: str, buckets: Iterable[int]) -> None:
         """Judges pages of buckets that a slave is given: all have heard of the epoch, and nobody else serves them."""

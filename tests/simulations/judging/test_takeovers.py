@@ -250,3 +250,13 @@ def test_who_hears_of_two_epochs_before_its_disk_knows_of_one_has_what_both_say(
     case.stands("m2", 7, 7, 0, "5-6")
 
     assert case.told == []
+
+
+def test_what_somebody_began_alone_and_has_on_no_disk_yet_is_there_and_empty() -> None:
+    case = claimed()
+    case.rules.lets_go("m2", "m0", {BUCKET: Standing(1)})
+    case.begins(6, 5, "m2")
+
+    case.stands("m2", 6, 6, 1)
+
+    assert case.told == []
