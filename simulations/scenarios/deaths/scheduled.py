@@ -61,7 +61,8 @@ async def faults(stage: Stage) -> None:
         async with asyncio.timeout(THROUGH_S):
             await stage.until(lambda: all(state_of(stage, number) for number in numbers.values()))
     await stage.sync()
-    stage.kept.extend([await kept(stage, machine, numbers, urls) for machine in stage.up])
+    # All at once: where the way is long, and pages of results are small, one answer takes seconds.
+    stage.kept.extend(await asyncio.gather(*(kept(stage, machine, numbers, urls) for machine in stage.up)))
     # Of other jobs nothing is asked for meanwhile that could not be of this one, such as a robots.txt.
     stage.injections.append((began_s, stage.world.now))
 
