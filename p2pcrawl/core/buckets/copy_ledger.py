@@ -67,16 +67,7 @@ class Copying:
         living = {m.id: m for m in members if m.id != self.me}
         self.changes += 1
         self.known = max(known, len(living) + 1)
-        gone = [node for node in self._holders if node not in living]
-        for node in gone:
-            del self._holders[node]
-        for node, member in living.items():
-            holder = self._holders.get(node)
-            if holder is None:
-                self._holders[node] = _Holder(member.boot, member.store)
-            elif (holder.boot, holder.store) != (member.boot, member.store):
-                holder.boot, holder.store = member.boot, member.store
-                self._void(holder)
+        gone = self._look_who_lives(living)
         held: dict[NodeId, set[int]] = {node: set() for node in living}
         # Thousands of buckets have the same few holders.
         present = {nodes: tuple(node for node in nodes if node in living) for nodes in set(owned.values())}
@@ -93,6 +84,20 @@ class Copying:
             holder.doubted_at = {bucket: at for bucket, at in holder.doubted_at.items() if bucket in held[node]}
         self._parting = tuple(sorted(node for node, member in living.items() if member.leaving))
         self._lacking = None
+        return gone
+
+    def _look_who_lives(self, living: Mapping[NodeId, Member]) -> list[NodeId]:
+        """Takes in which others live, and as what. Returns who has left."""
+        gone = [node for node in self._holders if node not in living]
+        for node in gone:
+            del self._holders[node]
+        for node, member in living.items():
+            holder = self._holders.get(node)
+            if holder is None:
+                self._holders[node] = _Holder(member.boot, member.store)
+            elif (holder.boot, holder.store) != (member.boot, member.store):
+                holder.boot, holder.store = member.boot, member.store
+                self._void(holder)
         return gone
 
     def holders(self, bucket: int) -> tuple[NodeId, ...]:

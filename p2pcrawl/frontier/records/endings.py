@@ -8,6 +8,7 @@ of the winner are here already or will come.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
 from p2pcrawl.frontier.database.statements import run_many
@@ -34,7 +35,23 @@ def write_endings(db: sqlite3.Connection, items: ItemTable, batch: Batch, result
     """Writes ``batch.endings`` and ``batch.items``. An ending of what others have tried more often says so from then
     on: whoever is told of it is told what is on the disk.
     """
-    endings = batch.endings
+    tried = _end_visits(db, batch.endings, now)
+    endings = batch.endings = [_after(e, *tried.get(e.candidate.record, (0, 0))) for e in batch.endings]
+    if len(tried) < len(endings):
+        late = [e for e in endings if e.candidate.record not in tried]
+        _disregard(db, items, batch, late, result)
+        endings = [e for e in endings if e.candidate.record in tried]
+    _write_troubles(db, [e for e in endings if e.phase is not Phase.DONE], now)
+    run_many(db, "DELETE FROM lease WHERE record IN (", [(e.candidate.record,) for e in batch.endings], ")")
+    over = [e for e in endings if e.phase is not Phase.QUEUED]
+    run_many(db, "INSERT INTO leave", [(c.job, c.host, c.link.kind, *c.rank) for c in (e.candidate for e in over)])
+    _write_items(items, batch, over, result)
+    visited = [e for e in endings if e.candidate.visit and (e.keeps or e.phase is Phase.QUEUED)]
+    result.kept.update(items.kept([e.candidate.record for e in visited]))
+
+
+def _end_visits(db: sqlite3.Connection, endings: Sequence[Ending], now: int) -> dict[int, tuple[int, int]]:
+    """Writes the endings of visits that go on; returns the records of these, each with its attempts and losses."""
     found = run_many(
         db,
         "WITH e (id, visit, phase, attempts, losses, status, reason, size, ended, digest, due, past,"
@@ -46,19 +63,7 @@ def write_endings(db: sqlite3.Connection, items: ItemTable, batch: Batch, result
         f" AND record.visit = e.visit AND record.phase = {int(Phase.QUEUED)}"
         " RETURNING record.id, record.attempts, record.losses",
     )
-    tried = {record: (attempts, losses) for record, attempts, losses in found}
-    endings = batch.endings = [_after(e, *tried.get(e.candidate.record, (0, 0))) for e in endings]
-    if len(found) < len(endings):
-        late = [e for e in endings if e.candidate.record not in tried]
-        _disregard(db, items, batch, late, result)
-        endings = [e for e in endings if e.candidate.record in tried]
-    _write_troubles(db, [e for e in endings if e.phase is not Phase.DONE], now)
-    run_many(db, "DELETE FROM lease WHERE record IN (", [(e.candidate.record,) for e in batch.endings], ")")
-    over = [e for e in endings if e.phase is not Phase.QUEUED]
-    run_many(db, "INSERT INTO leave", [(c.job, c.host, c.link.kind, *c.rank) for c in (e.candidate for e in over)])
-    _write_items(items, batch, over, result)
-    visited = [e for e in endings if e.candidate.visit and (e.keeps or e.phase is Phase.QUEUED)]
-    result.kept.update(items.kept([e.candidate.record for e in visited]))
+    return {record: (attempts, losses) for record, attempts, losses in found}
 
 
 def _after(e: Ending, attempts: int, losses: int) -> Ending:

@@ -221,26 +221,27 @@ class Duties:
 
     def _reaches_the_dead(self, me: str, mind: _Member, step: Step) -> None:
         """Judges to whom the first news of a death goes, where all are told at once."""
-        now_s = self.sight.now_s
-        lately = {of for of, at_s in mind.died_s.items() if at_s > now_s - LATELY_S and of in step.after}
-        fresh = {of for of in lately if (news := mind.news.get((of, step.after[of].verdict))) and not news.told}
-        listeners = {
-            of
-            for of, line in step.after.items()
-            if of != me and line.verdict[1] < LEFT and (line.verdict[1] < DEAD or self._is_lately_dead(mind, of))
-        }
-        words = {word for _, told in step.tells for word in told}
-        told = {of for of in fresh if (of, step.after[of].verdict) in words}
-        if not told or len(listeners) > AT_ONCE or me not in step.after or step.after[me].verdict[1] >= DEAD:
+        if me not in step.after or step.after[me].verdict[1] >= DEAD:
             return
+        fresh = self._untold_deaths(mind, step.after)
+        listeners = [of for of, line in step.after.items() if of != me and self._listens(mind, of, line.verdict[1])]
+        if not fresh or len(listeners) > AT_ONCE:
+            return
+        words = {word for _, told in step.tells for word in told}
         reached = {address for address, _ in step.tells}
-        for of in sorted(told):
+        for of in sorted(of for of in fresh if (of, step.after[of].verdict) in words):
             facts = step.after[of].facts
             if facts is not None and facts.address not in reached:
                 self._tell(me, f"tells all that {self.sight.called(of)} is dead, and not that one itself")
 
-    def _is_lately_dead(self, mind: _Member, of: str) -> bool:
-        return mind.died_s.get(of, inf) > self.sight.now_s - OLD_S
+    def _untold_deaths(self, mind: _Member, table: Table) -> set[str]:
+        """Returns who has died lately, of which nobody was told yet."""
+        lately = {of for of, at_s in mind.died_s.items() if at_s > self.sight.now_s - LATELY_S and of in table}
+        return {of for of in lately if (news := mind.news.get((of, table[of].verdict))) and not news.told}
+
+    def _listens(self, mind: _Member, of: str, state: int) -> bool:
+        """Tells whether a member is one of those that are told news: it is there, or died lately."""
+        return state < DEAD or (state < LEFT and mind.died_s.get(of, inf) > self.sight.now_s - OLD_S)
 
     def _has_told(self, me: str, mind: _Member, table: Table) -> None:
         """Judges whether news was told often enough in its time."""

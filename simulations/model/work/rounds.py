@@ -8,7 +8,7 @@ it asked. And whoever says that it has nothing left has nothing left, by its own
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
@@ -149,24 +149,8 @@ class Rounds:
                 return
             rounds[0][name], rounds[1][name] = questions
         for name in fellows:
-            for question in (rounds[0][name], rounds[1][name]):
-                if question.said is None:
-                    yield f"and {name} has not answered whether anything is left"
-                elif not question.said.known:
-                    yield f"of which {name} has not heard"
-                elif question.said.busy:
-                    yield f"and {name} had something left when it was asked"
-        said = [[q.said for q in each.values() if q.said is not None] for each in rounds]
-        if fellows and max(q.answered_s for q in rounds[0].values()) > min(q.asked_s for q in rounds[1].values()):
-            yield "and has begun to ask for the second time when not all had answered the first"
-        views = {question.view for each in rounds for question in each.values()}
-        if views.symmetric_difference(each.view for part in said for each in part):
-            yield "and others acted in another view when they were asked"
-        if len({each.opened for each in said[1]}) > 1:
-            yield "and others know of other open hosts than each other"
-        sums = [tuple(map(sum, zip(*(each.links for each in part), strict=True))) for part in said]
-        if sums[0] != sums[1]:
-            yield f"and links went between masters from one round to the next ({sums[0]}, {sums[1]})"
+            yield from _unfit(name, rounds[0][name], rounds[1][name])
+        yield from _unlike(*rounds)
 
     def _left(self, master: str, job: int) -> Iterator[str]:
         """Yields what is left of a job at a master."""
@@ -205,3 +189,29 @@ class Rounds:
 
     def _tell(self, node: str, what: str) -> None:
         self.tell(f"at {self.sight.now_s:.3f} s {node} {what}")
+
+
+def _unfit(name: str, *questions: _Question) -> Iterator[str]:
+    """Yields what is wrong with the answers of one master."""
+    for question in questions:
+        if question.said is None:
+            yield f"and {name} has not answered whether anything is left"
+        elif not question.said.known:
+            yield f"of which {name} has not heard"
+        elif question.said.busy:
+            yield f"and {name} had something left when it was asked"
+
+
+def _unlike(first: Mapping[str, _Question], second: Mapping[str, _Question]) -> Iterator[str]:
+    """Yields in what two rounds, or the masters in them, differ."""
+    said = [[q.said for q in each.values() if q.said is not None] for each in (first, second)]
+    if first and max(q.answered_s for q in first.values()) > min(q.asked_s for q in second.values()):
+        yield "and has begun to ask for the second time when not all had answered the first"
+    views = {question.view for each in (first, second) for question in each.values()}
+    if views.symmetric_difference(each.view for part in said for each in part):
+        yield "and others acted in another view when they were asked"
+    if len({each.opened for each in said[1]}) > 1:
+        yield "and others know of other open hosts than each other"
+    sums = [tuple(map(sum, zip(*(each.links for each in part), strict=True))) for part in said]
+    if sums[0] != sums[1]:
+        yield f"and links went between masters from one round to the next ({sums[0]}, {sums[1]})"

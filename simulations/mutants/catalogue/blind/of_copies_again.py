@@ -46,7 +46,7 @@ MUTANTS = (
     Mutant(
         name="restarted-holders-count",
         kind=Slip.FENCE,
-        where="p2pcrawl.core.buckets.copy_ledger:Copying.change",
+        where="p2pcrawl.core.buckets.copy_ledger:Copying._look_who_lives",
         old="elif (holder.boot, holder.store) != (member.boot, member.store):",
         new="elif holder.store != member.store:",
         harm="A holder that was restarted counts, and may have lost what it had not answered.",
@@ -55,7 +55,7 @@ MUTANTS = (
     Mutant(
         name="new-disks-count",
         kind=Slip.FENCE,
-        where="p2pcrawl.core.buckets.copy_ledger:Copying.change",
+        where="p2pcrawl.core.buckets.copy_ledger:Copying._look_who_lives",
         old="                self._void(holder)\n",
         new="                pass\n",
         harm="A holder that came back with an empty disk counts as it did.",

@@ -75,7 +75,7 @@ MUTANTS = (
     Mutant(
         name="restarted-copy-counts",
         kind=Slip.FENCE,
-        where=_LEDGER + "change",
+        where=_LEDGER + "_look_who_lives",
         old="                self._void(holder)\n",
         new="",
         harm="A copy that came back with an empty or older disk counts as synced: facts settle on too few disks.",
@@ -83,7 +83,7 @@ MUTANTS = (
     Mutant(
         name="only-store-tells-restart",
         kind=Slip.FENCE,
-        where=_LEDGER + "change",
+        where=_LEDGER + "_look_who_lives",
         old="(holder.boot, holder.store) != (member.boot, member.store)",
         new="holder.store != member.store",
         harm="A copy that was restarted, and lost what it had not answered, counts as synced.",

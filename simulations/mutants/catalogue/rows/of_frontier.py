@@ -84,7 +84,7 @@ MUTANTS = (
     Mutant(
         name="late-end-of-another-visit",
         kind=Slip.FENCE,
-        where=_RECORDS + "endings:write_endings",
+        where=_RECORDS + "endings:_end_visits",
         old=" AND record.visit = e.visit AND",
         new=" AND",
         harm="A late report ends the new visit of a page with what the old one found.",
