@@ -203,7 +203,8 @@ class Order:
         if since_s <= begun_s or self.sight.set_back(owner):
             return ""
         others = {*self.stores.having(link), *self.stores.spooling(link)} - {owner}
-        if others or self.stores.lately_lost(link, self.sight.now_s - HEARD_S):
+        # What had its copies once was sent first, whatever became of these: when others are made is another matter.
+        if others or self.stores.lately_lost(link, since_s):
             return ""
         return next(iter(self.sight.holders(owner, bucket)[1:]), "")
 

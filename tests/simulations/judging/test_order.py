@@ -158,3 +158,17 @@ def test_a_holder_that_held_nothing_for_a_while_is_not_held_to_what_it_was_told_
     case.rules.copied("m1", PAGE)
 
     assert bool(case.told) == is_held
+
+
+def test_a_link_that_had_its_copy_when_it_was_acknowledged_has_gone_first_though_that_copy_is_lost() -> None:
+    case = Case()
+    case.rules.started("m0")
+    case.stores.store("m0").came[LINK] = 120.0
+    case.stores.store("m0").changed[PAGE] = 121.0
+    case.stores.store("m2").held[LINK] = QUEUED
+    case.stores.lose("m2", 125.0)
+
+    case.sight.now_s = 300.0
+    case.rules.copied("m1", PAGE)
+
+    assert case.told == []
