@@ -36,6 +36,8 @@ LOOK_S = 1.0
 NEWS_LOOKS = 5
 """Looks in a row that find work for a finished job before it runs again: what others have done long ago may come back,
 too, and is known as such when its bucket is where it belongs."""
+OVER = (FINISHED, INCOMPLETE)
+"""The states in which nothing more of a job is awaited, though something may come."""
 ASK_S = 10.0
 RETRY_S = 45.0
 STORE_S = 15.0
@@ -138,8 +140,12 @@ class Steering:
     # -- the end ------------------------------------------------------------------------------
 
     async def conclude(self, job: Job, view: int) -> None:
-        """Ends a job of which nothing was left in this view: with what all masters sign, unless one knows better."""
+        """Ends a job of which nothing was left in this view: with what all masters sign, unless one knows better, or it
+        was cancelled or paused since somebody looked.
+        """
         before = job.control
+        if job.state not in (RUNNING, *OVER):
+            return
         certificate = await self._certificate(job, view)
         if certificate is None or job.control != before:
             return
@@ -201,8 +207,11 @@ class Steering:
     async def _look_after(self) -> None:
         while True:
             await asyncio.sleep(LOOK_S)
-            for job in [j for j in self._master.jobs.values() if j.state in (FINISHED, INCOMPLETE) and not j.reason]:
+            for job in [j for j in self._master.jobs.values() if _is_over(j)]:
                 try:
+                    if not _is_over(job):
+                        # While another one was looked at, somebody has cancelled or deleted it, or lets it run again.
+                        continue
                     if self._has_news(job):
                         await self._open_again(job)
                     elif self._may_be_final(job):
@@ -237,6 +246,11 @@ class Steering:
             final = bool(job.signed) and bool(json.loads(job.signed)["final"])
             self._final[job.id] = (job.signed, final)
         return bool(job.signed) and not final
+
+
+def _is_over(job: Job) -> bool:
+    """Tells whether a job has ended by itself, and not early."""
+    return job.state in OVER and not job.reason
 
 
 def check_can_be_set(job: Job) -> None:

@@ -45,6 +45,8 @@ class Epochs:
     """Whose each epoch of each bucket is,"""
     _counted: dict[str, dict[tuple[int, int], frozenset[str]]] = field(default_factory=lambda: defaultdict(dict))
     """and whom its owner counted when it first told of it: who came later was not there to be told."""
+    _heard: dict[str, set[tuple[int, int]]] = field(default_factory=lambda: defaultdict(set))
+    """The epochs that each has ever noted; on a disk, maybe, that is lost."""
 
     def tells(self, owner: str, epochs: Mapping[int, int]) -> None:
         """Takes in that an owner tells somebody of epochs."""
@@ -67,7 +69,8 @@ class Epochs:
             if known is not None and standing_of(known).has(epoch):
                 # It is sent what comes till it is gone, for those that stay are too few.
                 continue
-            if deaf := [h for h in holders[1:] if h not in away and self._epoch_at(h, bucket) < epoch]:
+            deaf = [h for h in holders[1:] if h not in away and self._epoch_at(h, bucket) < epoch]
+            if deaf and self._begins(master, claimer, (bucket, epoch)):
                 text = f"heard from {claimer} that it lacks epoch {epoch} of bucket {bucket}"
                 self._tell(master, f"{text} before {told(deaf)} heard of it")
                 return
@@ -90,6 +93,7 @@ class Epochs:
         else's, unless all were away meanwhile who knew that.
         """
         noted = _Epoch(owner, witness, self.sight.now_s)
+        self._heard[witness].update(epochs.items())
         for place in epochs.items():
             known = self._begun.setdefault(place, noted)
             if known.owner == owner or {known.owner, known.witness} <= self.sight.away_since(known.at_s - HEARD_S):
@@ -98,6 +102,13 @@ class Epochs:
             text = f"has bucket {bucket} under epoch {epoch}, which was {known.owner}'s at {known.at_s:.3f} s"
             self._tell(owner, f"{text}, as {known.witness} knew")
             return
+
+    def _begins(self, master: str, owner: str, place: tuple[int, int]) -> bool:
+        """Tells whether an epoch is news to somebody, and began so lately that not all have heard of it. Of others
+        whoever comes back is told anew, and those that hold them by now may have lost their disks.
+        """
+        counted = self._counted[owner].get(place, frozenset((master,)))
+        return place not in self._heard[master] and any(place not in self._heard[other] for other in counted)
 
     def _epoch_at(self, node: str, bucket: int) -> int:
         row = self.stores.store(node).standings.get(bucket)

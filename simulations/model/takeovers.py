@@ -99,6 +99,8 @@ class _Had:
     """those of which it may have all,"""
     coming: list[tuple[int, Span]] = field(default_factory=list)
     """and those that come with epochs of which it is told, and which its disk does not know yet."""
+    whole: int = 0
+    """The epoch under which it was told that its copies are whole, while its disk does not say so yet."""
 
     @property
     def all(self) -> Spans:
@@ -113,6 +115,19 @@ class _Had:
     def has_nothing(self, epoch: int) -> None:
         """Takes in that it has nothing up to an epoch."""
         self.spans, self.coming = (), [(of, span) for of, span in self.coming if of > epoch]
+        self.whole = 0
+
+    def writes(self, epoch: int, *, is_nothing: bool) -> None:
+        """Takes in what its disk says from now on. What it wrote of the epoch may have been under way when it was told
+        that its copies are whole.
+        """
+        whole = self.whole
+        if is_nothing:
+            self.has_nothing(epoch)
+            if whole:
+                self.spans, self.whole = ((0, whole),), whole
+        else:
+            self.whole = 0
 
 
 @dataclass(slots=True)
@@ -244,6 +259,9 @@ class Takeovers:
         for bucket, epoch in self._watched(epochs):
             had = self._had(node, bucket)
             had.epoch, had.spans = max(had.epoch, epoch), _joined((*had.spans, (0, epoch)))
+            row = self.stores.store(node).standings.get(bucket)
+            if row is None or not _covers(_spans_of(standing_of(row)), [(0, epoch)]):
+                had.whole = epoch
 
     def drops(self, node: str, owner: str, epochs: Mapping[int, int], before: Mapping[int, StandingRow | None]) -> None:
         """Judges the yes of one that is told to drop its copies, under these epochs: it has heard of them, or has
@@ -271,8 +289,7 @@ class Takeovers:
                 if begins and self.sight.others(node):
                     self._untold[node, bucket] = row.epoch
             self._says(node, bucket, standing_of(row), "notes")
-            if _is_nothing(standing_of(row)):
-                self._may[node][bucket].has_nothing(row.epoch)
+            self._may[node][bucket].writes(row.epoch, is_nothing=_is_nothing(standing_of(row)))
 
     def leaves(self, master: str) -> None:
         """Judges the word of one that it goes: it has nothing of what is acknowledged from now on."""

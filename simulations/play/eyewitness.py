@@ -268,6 +268,10 @@ class Eyewitness:
             if incident.what != LEAVE
         )
 
+    def disk_s(self, node: str) -> float:
+        """Returns how long an access to a node's disk takes at this moment."""
+        return self._by_name[node].node.executor_delay_s
+
     def stood_still(self, node: str, from_s: float, until_s: float, least_s: float = 0.0) -> bool:
         """Tells whether a machine stood still, for so long, at any time between two moments."""
         return any(

@@ -301,7 +301,7 @@ class History:
         told = zip(buckets, message.counters, message.lacks, message.bases, strict=True)
         pieces = {bucket: tuple(map(tuple, those)) for bucket, those in message.pieces.items()}
         standings = {b: standing_at(epoch, lack, base, pieces.get(b, ())) for b, epoch, lack, base in told}
-        self._borrowed.claimed(moment.node, frozenset(buckets))
+        self._borrowed.claimed(moment.node, frozenset(buckets), asked[0])
         self.permissions.let_go(moment.node, moment.peer, buckets, moment.at)
         self._buckets.released(moment.node, moment.peer, standings, message.rows)
 

@@ -68,7 +68,8 @@ class Minds:
         self._is_condemned(here, membership, words.get(me, ()))
         heard = {of: [line.verdict for line in lines] for of, lines in words.items()}
         self._duties.does(me, life, _step(before, after, out), heard)
-        is_quiet = was_quiet and membership.quiet and membership.me.status is Status.ALIVE
+        # News that this message brought may have been told as often as it has to be in the same step.
+        is_quiet = was_quiet and membership.quiet and after is before and membership.me.status is Status.ALIVE
         is_marked = isinstance(message, Ack) and message.source in after and message.view != membership.view_digest
         if is_marked and is_quiet:
             self._duties.hears_a_mark(me, life, message.source, out.sync_with)

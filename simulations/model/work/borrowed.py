@@ -13,7 +13,9 @@ from ..acknowledged import Tell
 from ..permissions import Permissions
 
 ON_DISK_S: Final = 1.0
-"""What may begin is told to a slave so much later at most, for its lease goes to the disk first;"""
+"""What may begin is told to a slave so much later at most, for its lease goes to the disk first,"""
+ACCESSES: Final = 2
+"""and waits for what is on its way there: so many accesses longer, where each takes its time;"""
 LONG_S: Final = 0.1
 """and clocks may differ by so much in the time of a loan."""
 
@@ -33,6 +35,9 @@ class Sight(Protocol):
     def hindered(self, node: str, from_s: float, until_s: float) -> bool:
         """Tells whether anything befell a node in a time."""
 
+    def disk_s(self, node: str) -> float:
+        """Returns how long an access to a node's disk takes at this moment."""
+
     def asks_hosts(self, job: int) -> bool:
         """Tells whether a job asks hosts for its pages, and does not read stored ones."""
 
@@ -47,6 +52,7 @@ class _Loan:
     slots: int
     until_s: float
     bucket: int
+    heard_s: float
     over_s: float = inf
     """When it was called in, or its bucket was claimed."""
     used: int = 0
@@ -87,7 +93,7 @@ class Borrowed:
             called_in = self._asking.pop((master, host), ("", 0, False)) == (lender, number, True)
             over_s = self.sight.now_s if called_in else inf
             until_s = asked_s + lasts_s * (1.0 + LONG_S)
-            self._loans[master, host] = _Loan(lender, number, count, slots, until_s, bucket, over_s)
+            self._loans[master, host] = _Loan(lender, number, count, slots, until_s, bucket, self.sight.now_s, over_s)
 
     def called_in(self, master: str, lender: str, host: str, number: int) -> None:
         """Takes in that a master says that it begins nothing more under a loan."""
@@ -97,10 +103,12 @@ class Borrowed:
         if loan is not None and (loan.lender, loan.number) == (lender, number):
             loan.over_s = min(loan.over_s, self.sight.now_s)
 
-    def claimed(self, master: str, buckets: Collection[int]) -> None:
-        """Takes in that a master lets others have buckets that they claim."""
+    def claimed(self, master: str, buckets: Collection[int], came_s: float) -> None:
+        """Takes in that a master lets others have buckets that they claim; ``came_s``: when they did. Whoever has lent
+        it a host of these since then knows that.
+        """
         for (borrower, _), loan in self._loans.items():
-            if borrower == master and loan.bucket in buckets:
+            if borrower == master and loan.bucket in buckets and loan.heard_s <= came_s:
                 loan.over_s = min(loan.over_s, self.sight.now_s)
 
     def ended(self, master: str, slave: str, records: Iterable[int]) -> None:
@@ -115,7 +123,7 @@ class Borrowed:
         now_s, view = self.sight.now_s, self.sight.view(master)
         if self._views.get(master, (0, 0.0))[0] != view:
             self._views[master] = view, now_s
-        is_settled = view and self._views[master][1] < now_s - ON_DISK_S
+        is_settled = view and self._views[master][1] < now_s - self._grace_s(master)
         for record, host in ((record, host) for job, record, host in pages if self.sight.asks_hosts(job)):
             holders = (
                 self.sight.holders(master, bucket) if (bucket := self.permissions.buckets.get(host)) is not None else ()
@@ -123,10 +131,13 @@ class Borrowed:
             if not holders or holders[0] == master:
                 continue
             what = self._amiss(master, slave, record, host, holders[0])
-            if what and is_settled and not self.sight.hindered(master, now_s - ON_DISK_S, now_s):
+            if what and is_settled and not self.sight.hindered(master, now_s - self._grace_s(master), now_s):
                 self.tell(f"at {now_s:.3f} s {master} has {slave} ask {host}, which is {holders[0]}'s, {what}")
 
     # -- inside --------------------------------------------------------------------------------
+
+    def _grace_s(self, master: str) -> float:
+        return ON_DISK_S + ACCESSES * self.sight.disk_s(master)
 
     def _amiss(self, master: str, slave: str, record: int, host: str, owner: str) -> str:
         """Says what is wrong with a request that is to begin."""
@@ -142,8 +153,8 @@ class Borrowed:
             return f"{loan.used} times under a loan for {loan.count}"
         if at_once > loan.slots:
             return f"by {at_once} requests at once under a loan for {loan.slots}"
-        if now_s > loan.over_s + ON_DISK_S:
+        if now_s > loan.over_s + self._grace_s(master):
             return f"under a loan that is over since {loan.over_s:.3f} s"
-        if now_s > loan.until_s + ON_DISK_S:
+        if now_s > loan.until_s + self._grace_s(master):
             return f"under a loan whose term was over at {loan.until_s:.3f} s"
         return ""

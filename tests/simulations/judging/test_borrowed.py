@@ -16,6 +16,7 @@ class Seen:
     """What somebody saw of masters that act in one view: m1 owns the host."""
 
     now_s: float = 10.0
+    access_s: float = 0.001
 
     def view(self, master: str) -> int:
         return 0xA
@@ -25,6 +26,9 @@ class Seen:
 
     def hindered(self, node: str, from_s: float, until_s: float) -> bool:
         return False
+
+    def disk_s(self, node: str) -> float:
+        return self.access_s
 
     def asks_hosts(self, job: int) -> bool:
         return job == JOB
@@ -82,9 +86,29 @@ def test_nor_when_it_was_called_in_or_its_bucket_claimed() -> None:
     assert case.asks(1) == ["under a loan that is over since 12.000 s"]
 
     case = Case()
-    case.rules.claimed("m0", {5})
+    case.rules.claimed("m0", {5}, case.sight.now_s)
     case.sight.now_s += 2.0
     assert case.asks(1) == ["under a loan that is over since 12.000 s"]
+
+
+def test_but_under_one_that_whoever_claims_its_bucket_has_made_since() -> None:
+    case = Case()
+    claimed_s = case.sight.now_s
+    case.borrow()
+    case.rules.claimed("m0", {5}, claimed_s)
+    case.sight.now_s += 2.0
+
+    assert case.asks(1) == []
+
+
+def test_a_slow_disk_takes_its_time() -> None:
+    case = Case(Seen(access_s=0.4))
+    case.rules.called_in("m0", "m1", HOST, 3)
+    case.sight.now_s += 1.5
+    assert case.asks(1) == []
+    case.rules.ended("m0", "s0", [1])
+    case.sight.now_s += 0.5
+    assert case.asks(2) == ["under a loan that is over since 12.000 s"]
 
 
 def test_nor_under_a_loan_that_was_called_in_before_it_was_heard_of() -> None:

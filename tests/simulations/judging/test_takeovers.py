@@ -239,6 +239,21 @@ def test_others_may_hear_of_one_epoch_while_those_that_follow_hear_of_the_next()
     assert case.told == []
 
 
+def test_what_was_noted_of_an_epoch_may_be_written_when_its_copies_are_whole_already() -> None:
+    case = claimed()
+    case.stands("m2", 5, 5)
+    case.begins(6, 6, "m2")
+
+    case.rules.is_whole("m2", {BUCKET: 6})
+    case.stands("m2", 6, 6)
+    case.stands("m2", 6)
+    assert case.told == []
+
+    case.stands("m2", 6, 6)
+    case.stands("m2", 6)
+    assert "notes that of bucket" in case.told[0]
+
+
 def test_who_hears_of_two_epochs_before_its_disk_knows_of_one_has_what_both_say() -> None:
     case = claimed()
     case.stands("m2", 3, 3)
