@@ -241,6 +241,9 @@ class Takeovers:
         self, node: str, owner: str, epochs: Mapping[int, Begun], before: Mapping[int, StandingRow | None]
     ) -> None:
         """Judges the yes of one that hears of epochs; ``before``: what its disk said when it did."""
+        if self.sight.view(node) != self.sight.view(owner):
+            # By its own it may be one that follows them, or not, as it was when it was told.
+            return
         for bucket, (epoch, since, rivals) in self._watched(epochs):
             had, row = before.get(bucket), self.stores.store(node).standings.get(bucket)
             standing = Standing(0) if had is None else standing_of(had)

@@ -23,6 +23,7 @@ class World:
     lonely: bool = False
     serving: set[str] = field(default_factory=set)
     keeping: set[str] = field(default_factory=lambda: {"m0", "m1"})
+    views: dict[str, int] = field(default_factory=dict)
 
     def away_since(self, since_s: float) -> frozenset[str]:
         return frozenset()
@@ -31,7 +32,7 @@ class World:
         return frozenset({"m0", "m1", "m2"} - {master})
 
     def view(self, master: str) -> int:
-        return 1
+        return self.views.get(master, 1)
 
     def follows(self, owner: str, other: str, bucket: int) -> bool:
         return other == "m1"
@@ -187,6 +188,14 @@ def test_who_follows_an_epoch_has_it_and_who_does_not_lacks_it(other: str, after
     case.notes(other, 6, 5, before)
 
     assert bool(case.told) == is_amiss
+
+
+def test_whose_view_says_that_it_does_not_follow_may_lack_what_its_owner_sends_it_in_the_next_one() -> None:
+    case = claimed()
+    case.stands("m1", 6, 6, 5)
+    case.world.views["m0"] = 2
+
+    assert case.notes("m1", 6, 5, StandingRow(5, 0, 0, "")) == []
 
 
 def test_who_dropped_its_copies_has_nothing() -> None:
