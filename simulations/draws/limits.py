@@ -40,7 +40,6 @@ LIMITS: Final[dict[str, Limit]] = {
     "copied rows": Limit(
         (
             *_in("master.copies.copier", "ROWS_MAX"),
-            *_in("master.copies.links_first", "ROWS_MAX"),
             *_in("master.copies.holdings", "ROWS_MAX"),
             *_in("master.copies.syncing", "SEND_ROWS"),
         ),
@@ -58,9 +57,7 @@ LIMITS: Final[dict[str, Limit]] = {
     "digested rows": Limit(_in("frontier.database.digest", "CHUNK_ROWS"), (1, 3)),
     "accounts told": Limit(_in("master.copies.account_keeping", "ACCOUNTS_MAX"), (1, 2)),
     "figures told": Limit(_in("master.copies.account_keeping", "TOLD_FIGURES"), (1, 40)),
-    "parcels of links": Limit(
-        (*_in("master.links.dispatch", "BATCH_MAX"), *_in("master.copies.links_first", "BATCH_MAX")), (1, 3, 12)
-    ),
+    "parcels of links": Limit(_in("master.links.dispatch", "BATCH_MAX"), (1, 3, 12)),
     "links under way": Limit(_in("master.links.dispatch", "HELD_MAX"), (16, 80)),
     "known hosts": Limit(_in("master.links.shard_keys", "_KNOWN_MAX"), (1, 4)),
     "links taken in a turn": Limit(_in("master.slaves.inbox", "PART_LINKS_MAX"), (1, 8)),

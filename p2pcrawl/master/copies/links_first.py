@@ -16,8 +16,8 @@ before any end of a page, and before any bucket is let go of: to the holders of 
 is not. It travels as what it was when it was found, so nothing of it can say too much; what has come of it follows with
 its bucket. A link that has become an entry is news, too: the mark falls back to before it until that is acknowledged.
 
-More than ``MESSAGES_MAX`` messages carry are not sent ahead: hosts would wait for them. That is so where one was alone
-for long (docs/copies.md).
+More than ``LINKS_MAX`` are not sent ahead: hosts would wait for them. That is so where one was alone for long
+(docs/copies.md).
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from collections.abc import Collection
 from p2pcrawl.core.buckets.ownership import Router
 from p2pcrawl.frontier.records.recorder import Recorder
 from p2pcrawl.frontier.records.store import Store
-from p2pcrawl.master.copies.copier import ROWS_MAX, Copier
+from p2pcrawl.master.copies.copier import Copier
 from p2pcrawl.master.copies.own_rows import OwnRows
 from p2pcrawl.master.copies.row_forms import copy_of_row
 from p2pcrawl.master.jobs.job import KnownJobs
-from p2pcrawl.master.links.dispatch import BATCH_MAX, Dispatch, Hold, Parcel
+from p2pcrawl.master.links.dispatch import Dispatch, Hold, Parcel
 from p2pcrawl.model.errors import StorageError
 from p2pcrawl.overlay.tasks import Tasks
 from p2pcrawl.wire.messages.peer_messages import CopyRow, Row
 
 log = logging.getLogger(__name__)
 
-MESSAGES_MAX = 60
-"""So many messages of links are sent ahead at most: more links than may be under way in order
-(``copier.UNDER_WAY_MAX``), and in one turn behind that."""
+LINKS_MAX = 60_000
+"""So many are sent ahead at most: more than may be under way in order (``copier.UNDER_WAY_MAX``), and in one turn
+behind that."""
 SEND_ROWS = 10_000
 PATIENCE_S = 120.0
 """For so long all else waits for somebody who does not take them, as one does that refuses their job for good."""
@@ -127,7 +127,7 @@ class LinksFirst:
                 gaps = self._gaps
                 after, until = await self._recorder.run(Store.uncopied)
                 after = max(after, self.mark)
-                if until - after > MESSAGES_MAX * min(ROWS_MAX, BATCH_MAX):
+                if until - after > LINKS_MAX:
                     log.warning("%d links are not sent ahead of what has come of them", until - after)
                 elif not await self._sent_in_time(after, until):
                     continue

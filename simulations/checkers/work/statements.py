@@ -18,7 +18,9 @@ from ...play.spiders import SEEN
 from ...world.web import Kind
 
 COUNTED_S = 2.0
-"""What was counted so long before a death outlives it: masters tell each other once a second."""
+"""What was counted so long before a death outlives it: masters tell each other once a second,"""
+CRAMPED_S = 8.0
+"""and what goes into one message otherwise goes into several, one after the other, where limits are small."""
 DEATHS = frozenset({"crash", "power loss", LEAVE})
 
 
@@ -73,9 +75,10 @@ def _forgotten(evidence: Evidence) -> Iterator[str]:
     """Yields the answers that leave out what a master that is gone had counted, and had time to tell others."""
     if not _deaths_one_by_one(evidence):
         return
-    least = evidence.ledgers.least(COUNTED_S, evidence.folders)
+    in_time_s = CRAMPED_S if evidence.limits else COUNTED_S
+    least = evidence.ledgers.least(in_time_s, evidence.folders)
     deaths = [(node, incident.began_s) for incident in evidence.incidents for node in incident.nodes]
-    of_slices = evidence.ledgers.least_of_slices(COUNTED_S, deaths)
+    of_slices = evidence.ledgers.least_of_slices(in_time_s, deaths)
     for name, answer in sorted(evidence.answers.items()):
         if answer["fetches"] < least:
             yield f"{name} says of the job fetches {answer['fetches']}, and masters had counted {least} in good time"

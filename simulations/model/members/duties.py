@@ -20,8 +20,8 @@ ASKED_S: Final = 1.05
 """An address is asked once in a second."""
 REPAIRED_S: Final = 6.3
 """Of differing marks there is one in five seconds that matters, and views may have been compared just before."""
-AGAIN_S: Final = (0.9, 1.6)
-"""When a newcomer compares views again, by whatever clock."""
+AGAIN_S: Final = (0.9, 2.5)
+"""When a newcomer compares views again, by whatever clock, and however long the answer takes."""
 TOLD: Final = 4
 """News is told so often, times the decimal logarithm of the cluster,"""
 TOLD_WITHIN_S: Final = 20.0

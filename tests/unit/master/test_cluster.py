@@ -272,12 +272,12 @@ async def test_master_that_joins_in_mid_crawl_takes_its_share_and_nothing_is_los
         assert houses[2].cluster.takeover.handovers > 0
 
 
-@pytest.mark.parametrize(("ahead", "kind"), [(links_first.MESSAGES_MAX, Discover), (0, Pull)])
+@pytest.mark.parametrize(("ahead", "kind"), [(links_first.LINKS_MAX, Discover), (0, Pull)])
 async def test_rows_of_a_job_that_the_newcomer_has_not_been_told_of_wait_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ahead: int, kind: type[Any]
 ) -> None:
     """Links that are sent ahead are refused, and rows that are pulled are not taken, until it knows the job."""
-    monkeypatch.setattr(links_first, "MESSAGES_MAX", ahead)
+    monkeypatch.setattr(links_first, "LINKS_MAX", ahead)
     web = Web(count=200, hosts=60)
     async with town_of(tmp_path, "1", answer=web) as (town, [old]):
         await submit(old)

@@ -11,7 +11,7 @@ MUTANTS = (
         name="nothing-ahead",
         kind=Slip.EARLY,
         where=_FIRST + "_make_good",
-        old="if until - after > MESSAGES_MAX * min(ROWS_MAX, BATCH_MAX):",
+        old="if until - after > LINKS_MAX:",
         new="if True:",
         harm="Others hear that a page is done while its links are on the disk alone of one that just came back.",
     ),

@@ -105,7 +105,7 @@ async def test_more_links_than_hosts_are_to_wait_for_follow_with_their_buckets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What docs/copies.md does not promise; and that the test before could fail."""
-    monkeypatch.setattr(links_first, "MESSAGES_MAX", 0)
+    monkeypatch.setattr(links_first, "LINKS_MAX", 0)
     arrivals = await end_a_page_that_nobody_hears_of(tmp_path)
     arrivals.lost = False
 
