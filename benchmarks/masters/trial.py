@@ -261,9 +261,9 @@ class Trial:
 
 def records_of(data: Path, job: int) -> Iterator[tuple[bytes, int]]:
     """Yields the fingerprint and stamp of each record that a master owns."""
-    sql = "SELECT hi, lo, visit, phase, attempts, losses FROM record WHERE job = ?"
-    for hi, lo, *rest in ask_store(data / "frontier.db", sql, job):
-        yield pack_halves(hi, lo), stamp_of(*rest)
+    sql = "SELECT hi, lo, seed, visit, phase, attempts, losses FROM record WHERE job = ?"
+    for hi, lo, seed, *reached in ask_store(data / "frontier.db", sql, job):
+        yield pack_halves(hi, lo), stamp_of(*reached, entry=bool(seed))
 
 
 def copies_of(data: Path, job: int) -> Iterator[tuple[bytes, int]]:
