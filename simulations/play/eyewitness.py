@@ -163,7 +163,12 @@ class Eyewitness:
     def in_service(self, master: str, bucket: int) -> bool:
         """Tells whether a master serves a bucket at this moment."""
         lead = self._by_name[master].lead
-        return lead is not None and lead.cluster.ownership.in_service(bucket) and not lead.cluster.ownership.paused
+        return self.serves(master, bucket) and lead is not None and not lead.cluster.ownership.paused
+
+    def serves(self, master: str, bucket: int) -> bool:
+        """Tells whether a master serves a bucket, or does as soon as it rests no more."""
+        lead = self._by_name[master].lead
+        return lead is not None and lead.cluster.ownership.in_service(bucket)
 
     def damaged(self) -> bool:
         """Tells whether what is on a disk was ever damaged."""

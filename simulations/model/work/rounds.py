@@ -43,8 +43,8 @@ class Sight(Protocol):
     def owned(self, master: str) -> frozenset[int]:
         """Returns the buckets that are a master's own in its view."""
 
-    def in_service(self, master: str, bucket: int) -> bool:
-        """Tells whether a master serves a bucket at this moment."""
+    def serves(self, master: str, bucket: int) -> bool:
+        """Tells whether a master serves a bucket, or does as soon as it rests no more."""
 
     def away_since(self, since_s: float) -> frozenset[str]:
         """Returns the masters to which anything has happened since then, and those to which it happens still."""
@@ -158,7 +158,7 @@ class Rounds:
         if now_s < self._begun.get(master, 0.0) + BEGUN_S or self.sight.deleted(job):
             return
         for bucket in sorted(self.sight.owned(master)):
-            if not self.sight.in_service(master, bucket):
+            if not self.sight.serves(master, bucket):
                 yield f"does not serve its bucket {bucket} yet"
                 break
         away = self.sight.away_since(now_s - BEGUN_S)

@@ -38,7 +38,7 @@ class Seen:
     def owned(self, master: str) -> frozenset[int]:
         return frozenset({4})
 
-    def in_service(self, master: str, bucket: int) -> bool:
+    def serves(self, master: str, bucket: int) -> bool:
         return self.served
 
     def away_since(self, since_s: float) -> frozenset[str]:
