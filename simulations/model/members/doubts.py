@@ -93,7 +93,9 @@ class Doubts:
 
     def started(self, master: str) -> None:
         """Takes in that a master begins anew, with what its disk says."""
-        self._masters[master] = _Master(self.sight.now_s, bool(self.stores.store(master).leases))
+        disk = self.stores.store(master)
+        # Whose disk is empty knows of nobody whom to wait for.
+        self._masters[master] = _Master(self.sight.now_s, bool(disk.leases), waits=bool(disk.standings))
 
     # -- what casts doubt ----------------------------------------------------------------------
 
