@@ -94,7 +94,9 @@ class Store:
     changed: dict[Key, float] = field(default_factory=dict)
     """Since when it knows of each what it knows, in this life."""
     came: dict[Key, float] = field(default_factory=dict)
-    """Since when it knows what it has come to know in this life,"""
+    """Since when it has as its own, or holds, what it has come to know in this life,"""
+    known: dict[Key, float] = field(default_factory=dict)
+    """since when it has known that, be it as a copy first,"""
     left: dict[Key, tuple[float, int]] = field(default_factory=dict)
     """and what was let go of, when, and how far it was."""
     queued: Counter[int] = field(default_factory=Counter)

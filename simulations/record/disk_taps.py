@@ -236,6 +236,8 @@ class DiskTaps:
                 self._further.add(key)
         if told and key not in facts:
             store.came[key] = self._clock()
+            if key not in store.records and key not in store.held:
+                store.known[key] = self._clock()
         before = facts.get(key, 0)
         if told and not says_all(stamp, before):
             self._back.append((key, before, stamp))

@@ -75,7 +75,9 @@ class Disk:
         told = damage(path, how, self._dice) if path.exists() else ""
         if told:
             self._lost()
-            self._tell()
+            # SQLite drops the rest of a log that makes no sense, and reads what was before; whoever compares them sets
+            # the database aside.
+            self._tell(unreadable=file if told.endswith("-wal") else "")
         return told
 
     def damage(self, file: str) -> None:
@@ -109,9 +111,9 @@ class Disk:
         if self.folder.exists():
             shutil.rmtree(self.folder)
 
-    def _tell(self) -> None:
-        """Tells who keeps account of what lies on disks what can be read in the databases of this one."""
-        for path in (self.folder / file for file in FILES):
+    def _tell(self, unreadable: str = "") -> None:
+        """Tells who keeps account of what lies on disks what can be read in the databases of this one, but for one."""
+        for path in (self.folder / file for file in FILES if file != unreadable):
             if (witness := self.world.moments.disks) is not None and path.exists() and is_sound(path):
                 with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
                     witness.tap(self.folder.name, connection, [])

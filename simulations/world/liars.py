@@ -64,7 +64,10 @@ class Liar(Slave):
         """What it has said, under whatever session."""
         self.tasks: deque[Task] = deque(maxlen=KEPT_MAX)
         self.past: deque[OrphanPage] = deque(maxlen=KEPT_MAX)
-        """What came of its tasks, under whatever session."""
+        """What came of its tasks, under whatever session: each page with all of its parts. The end of one that
+        was told in parts, without the items of the others, would be another page than it was leased."""
+        self.parts: dict[int, Page] = {}
+        """What this session has told of pages so far that have not ended, by record."""
         self.held: dict[int, Task] = {}
         """What this session was granted and has not reported, by record."""
         self.mine: set[int] = set()
@@ -88,6 +91,7 @@ class Liar(Slave):
         match message:
             case Welcome():
                 self.held.clear()
+                self.parts.clear()
                 self.mine.clear()
                 self.last_lease = 0
                 self.ended.clear()
@@ -114,10 +118,11 @@ class Liar(Slave):
         if isinstance(message, Report):
             self.reports.append(message)
             for page in message.pages:
+                whole = self._joined(page)
                 if page.outcome is not None:
                     task = self.held.pop(page.record, None)
                     if task is not None:
-                        self.past.append(OrphanPage(task, page))
+                        self.past.append(OrphanPage(task, whole))
                     if page.outcome.phase != Phase.QUEUED:
                         self.ended.append(page.record)
         elif not isinstance(message, Beat):
@@ -130,6 +135,16 @@ class Liar(Slave):
             return []
         self._on_lie(lie)
         return [said if isinstance(said, bytes) else encode(said)]
+
+    def _joined(self, page: Page) -> Page:
+        """Returns the page with the parts of it that were told before, and keeps that until it ends."""
+        before = self.parts.pop(page.record, None)
+        if before is not None:
+            links, items = before.links + page.links, before.items + page.items
+            page = Page(page.lease, page.record, page.job, links, items, page.outcome)
+        if page.outcome is None:
+            self.parts[page.record] = page
+        return page
 
     @property
     def sequence(self) -> int:

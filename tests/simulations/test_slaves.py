@@ -13,17 +13,21 @@ from typing import Any
 
 import pytest
 
+from p2pcrawl.model.crawl.page_link import Link
+from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.wire.messages.slave_messages import Grant, Outcome, Page, Report, Task
 from simulations.checkers import Evidence
 from simulations.checkers.cluster import balance
 from simulations.observe.incidents import Incident
 from simulations.observe.tables import Table
 from simulations.play.options import Options
 from simulations.play.stage import Stage
-from simulations.whole.outcome import Report
+from simulations.whole.outcome import Report as Told
 from simulations.whole.plan import Faults, Plan
 from simulations.whole.simulation import Simulation
-from simulations.world.liars import LIES
+from simulations.world.liars import LIES, Liar
 from simulations.world.web import Visit, Web, WebPlan
+from tests.unit.overlay.nodes import credentials
 
 ROOT = Path(__file__).parents[2]
 SMALL = Options(masters=2, slaves=1, pages=40, hosts=6, limit_s=600.0)
@@ -37,7 +41,7 @@ def incident(*nodes: str) -> Incident:
     return Incident("crash", frozenset(nodes), 3.0, 3.0, frozenset())
 
 
-def played(faults: Faults, **more: Any) -> Report:
+def played(faults: Faults, **more: Any) -> Told:
     """A small run in which this happens."""
     return Simulation(Plan(replace(SMALL, **more), faults=faults)).run()
 
@@ -134,6 +138,19 @@ def test_same_seed_has_the_same_trace_in_other_processes_under_other_hash_seeds(
 
     assert one == other
     assert one["violations"] == []
+
+
+async def test_what_a_liar_says_again_of_a_page_that_it_told_in_parts_is_all_of_it() -> None:
+    async def no_web(*_: Any, **__: Any) -> Any:
+        raise AssertionError
+
+    liar = Liar(credentials(), no_web, lambda lie: None)
+    liar.hears(Grant([Task(1, 7, 3, Link("http://h.test/", bytes(16)), 1)]))
+
+    liar.adds(Report(1, [Page(1, 7, 3, items=[b"1"])]))
+    liar.adds(Report(2, [Page(1, 7, 3, items=[b"2"], outcome=Outcome(Phase.DONE))]))
+
+    assert [orphan.page.items for orphan in liar.past] == [[b"1", b"2"]]
 
 
 @pytest.mark.slow

@@ -118,8 +118,9 @@ class Borrowing:
             return False
         loan.pause_s = max(loan.pause_s, pause_s)
         loan.slow_downs += slow_down and not pause_s
-        if loan.free and lasting_delay_s(seat.host, self._jobs.values()) > 0.0:
-            # Its robots.txt asks for one: the owner is to know that before it lends to more of us at once.
+        if loan.free and (pause_s or slow_down or lasting_delay_s(seat.host, self._jobs.values()) > 0.0):
+            # It asks for patience, by this answer or its robots.txt: the owner is to know that before it lends to more
+            # of us at once.
             loan.left = 0
         if loan.over(seat, monotonic()):
             self._repay(seat.host.key)

@@ -17,8 +17,9 @@ from ...world.web import Host, Visit
 
 TELLING_S = 2.0
 """A master that lives for so long after an answer has told the others what the host asks for."""
-IN_HAND_S = TIMINGS.loan_term_s
-"""What was granted or lent of a host without a delay is not called back when one of its answers asks for patience."""
+IN_HAND_S = TIMINGS.loan_term_s + 1.0
+"""What was granted or lent of a host without a delay is not called back when one of its answers asks for patience.
+Its owner may lend it till it hears of that, which takes what is open there, and the way."""
 ON_ITS_WAY_S = 1.0
 """What a slave begins so soon after it said that it has stopped may have been granted before that was heard."""
 OBEYED_S = 1.0

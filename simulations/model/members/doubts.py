@@ -67,6 +67,8 @@ class _Master:
     mine: frozenset[int] = frozenset()
     gained_s: dict[int, float] = field(default_factory=dict)
     """Since when each of these is its own, or was the only one's that it is."""
+    had: dict[int, int] = field(default_factory=dict)
+    """The last epoch that it knew of each that was its own, when that became another's."""
     others_s: dict[str, float] = field(default_factory=dict)
     """Since when it counts each other in its view,"""
     met: bool = False
@@ -106,6 +108,8 @@ class Doubts:
         gained = mine if meets else mine - known.mine
         known.gained_s = {bucket: at_s for bucket, at_s in known.gained_s.items() if bucket in mine}
         known.gained_s |= dict.fromkeys(gained, now_s)
+        standings = self.stores.store(master).standings
+        known.had |= {bucket: standings[bucket].epoch for bucket in known.mine - mine if bucket in standings}
         known.mine, known.met = mine, known.met or bool(others)
         known.others_s = {other: known.others_s.get(other, now_s) for other in others}
 
@@ -141,7 +145,7 @@ class Doubts:
             asked = {other for other in others if known.others_s.get(other, inf) <= since_s}
             words = {other: self.words.word(master, other, bucket) for other in asked}
             silent = {other for other, word in words.items() if word.at_s < since_s}
-            if since_s > gained_s and self._is_vouched_for(master, bucket, since_s, words):
+            if self._is_vouched_for(master, bucket, since_s, words):
                 silent = {other for other in silent if known.silent_s.get(other, -inf) < since_s}
             if silent:
                 why = known.why if since_s > gained_s else "gained it, or met others"
@@ -188,10 +192,14 @@ class Doubts:
                     return
 
     def _is_vouched_for(self, master: str, bucket: int, since_s: float, words: dict[str, Word]) -> bool:
-        """Tells whether somebody who has let go since knows no other epoch than the one that is served."""
-        row = self.stores.store(master).standings.get(bucket)
+        """Tells whether somebody who has let go since knows no other epoch than the one that is served, which this
+        master knew before: also of what it had let go of for another, and has gained again.
+        """
+        known, row = self._masters[master], self.stores.store(master).standings.get(bucket)
+        if row is None or (since_s == known.gained_s.get(bucket) and known.had.get(bucket) != row.epoch):
+            return False
         heard = [word.standing for word in words.values() if word.at_s >= since_s and word.standing is not None]
-        return row is not None and any(standing.epoch == row.epoch for standing in heard)
+        return any(standing.epoch == row.epoch for standing in heard)
 
     def _tell(self, master: str, what: str) -> None:
         self.tell(f"at {self.sight.now_s:.3f} s {master} {what}")

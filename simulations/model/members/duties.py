@@ -136,7 +136,10 @@ class Duties:
         if mind.again is None:
             return
         address, last_s, before = mind.again
-        if address in compares and now_s > last_s + 0.05:
+        if address in compares and last_s + 0.05 < now_s < last_s + AGAIN_S[0]:
+            # For another reason, too.
+            mind.again = None
+        elif address in compares and now_s > last_s + 0.05:
             goes_on = before == NO_MARK or (mark != before and not mind.same)
             mind.again = (address, now_s, mark) if goes_on else None
             mind.differed = mind.same = False

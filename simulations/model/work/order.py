@@ -123,7 +123,8 @@ class Order:
         if store is None:
             return
         for link in self.links.get(key, ()):
-            came_s = store.came.get(link, NEVER_S)
+            # What it held for another one, and has taken in since, it has not found.
+            came_s = store.known.get(link, NEVER_S)
             # What came when the page had ended came from elsewhere, or by another page.
             if link not in store.records or came_s > store.changed.get(key, -NEVER_S):
                 continue

@@ -145,3 +145,20 @@ def test_whoever_is_there_is_on_the_disk_before_a_bucket_changes_hands(known: st
     case.rules.hands_over("m0", frozenset(known.split()))
 
     assert bool(case.told) == (known == "m1")
+
+
+@pytest.mark.parametrize(("epoch", "is_amiss"), [(4, False), (5, True)])
+def test_what_was_let_go_of_for_one_that_fell_silent_goes_on_when_it_is_gained_again(
+    epoch: int, is_amiss: bool
+) -> None:
+    case = Case()
+    case.now_s += 5.0
+    case.rules.acts("m0", frozenset(), ["m1", "m2"])
+    case.stores.store("m0").standings[BUCKET] = StandingRow(epoch, 0, 0, "")
+    case.now_s += 5.0
+    case.rules.acts("m0", frozenset({BUCKET}), ["m1", "m2"])
+    case.now_s += 0.5
+    case.rules.holds("m0", ["m1"], [])
+    case.lets_go("m2", epoch=epoch)
+
+    assert case.grants() == is_amiss

@@ -59,7 +59,9 @@ def test_what_an_earlier_life_has_remembered_nobody_has_declared() -> None:
     assert case.told == []
 
 
-@pytest.mark.parametrize(("looks", "is_amiss"), [([(1.0, True)], False), ([(1.0, False), (2.6, False)], True)])
+@pytest.mark.parametrize(("looks", "is_amiss"), [
+    ([(1.0, True)], False), ([(1.0, False), (2.6, False)], True), ([(0.5, True), (1.5, False), (3.2, False)], False),
+])  # fmt: skip
 def test_newcomer_compares_views_again(looks: list[tuple[float, bool]], is_amiss: bool) -> None:
     case = Case()
     case.rules.joined("a", LIFE, "at b", table())

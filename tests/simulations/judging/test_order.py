@@ -61,7 +61,7 @@ class Case:
         self.sight.now_s = 110.0
         mine = self.stores.store("m0")
         mine.records |= {PAGE: DONE, LINK: QUEUED}
-        mine.came[LINK] = mine.changed[LINK] = mine.changed[PAGE] = 109.0
+        mine.known[LINK] = mine.changed[LINK] = mine.changed[PAGE] = 109.0
         self.stores.store("m1").held[PAGE] = DONE
         self.stores.store("m2")
 
@@ -163,7 +163,7 @@ def test_a_holder_that_held_nothing_for_a_while_is_not_held_to_what_it_was_told_
 def test_a_link_that_had_its_copy_when_it_was_acknowledged_has_gone_first_though_that_copy_is_lost() -> None:
     case = Case()
     case.rules.started("m0")
-    case.stores.store("m0").came[LINK] = 120.0
+    case.stores.store("m0").known[LINK] = 120.0
     case.stores.store("m0").changed[PAGE] = 121.0
     case.stores.store("m2").held[LINK] = QUEUED
     case.stores.lose("m2", 125.0)

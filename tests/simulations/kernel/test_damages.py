@@ -60,6 +60,43 @@ def test_what_is_damaged_shows_or_says_the_same_as_before(how: str, tmp_path: Pa
     assert places == {"data.db", "data.db-wal"}
 
 
+class Witness:
+    """Somebody who is told what lies on disks."""
+
+    def __init__(self) -> None:
+        self.read = 0
+        self.losses = 0
+
+    def tap(self, node: str, connection: sqlite3.Connection, changes: list[tuple[Any, ...]]) -> bool:
+        self.read += 1
+        return True
+
+    def committed(self, node: str, changes: list[tuple[Any, ...]]) -> None: ...
+
+    def lost(self, node: str) -> None:
+        self.losses += 1
+
+
+def test_nobody_is_told_what_is_before_the_damage_in_a_log_for_its_database_is_set_aside(tmp_path: Path) -> None:
+    in_log = set()
+    with World(1) as world:
+        for name in map(str, range(12)):
+            world.moments.disks = witness = Witness()
+            disk = Disk(world, tmp_path / name)
+            disk.begin()
+            path = logged(disk.folder)
+            for suffix in "", "-wal":
+                path.with_name(f"data.db{suffix}").rename(path.with_name(f"copies.db{suffix}"))
+
+            told = disk.spoil("copies.db", "flip")
+
+            assert witness.losses == 1
+            if told.endswith("-wal"):
+                in_log.add(name)
+                assert witness.read == 0
+    assert in_log
+
+
 def write(path: Path, told: list[str]) -> None:
     """Queries, changes and commits again and again, and tells what was refused."""
     with closing(sqlite3.connect(path, isolation_level=None)) as db:

@@ -186,6 +186,24 @@ async def test_owner_hears_of_the_delay_of_a_host_that_it_lent_without_one_as_so
         assert not it.borrower.permit()
 
 
+async def test_owner_hears_at_once_that_a_host_without_a_delay_asks_to_be_left_alone() -> None:
+    """It heard when the loan's term was over, and had lent the host to others meanwhile, who asked it for
+    as long as theirs lasted."""
+    async with town() as it:
+        for side in it.sides.values():
+            side.seat.host.private = True
+        await it.borrow(it.borrower)
+        assert next(iter(it.borrower.budgets.borrowing._loans.values())).left > 0
+
+        it.borrower.seat.host.release(0.0, None)
+        it.borrower.budgets.ended(it.borrower.seat, pause_s=8.0, slow_down=False)
+        await until(lambda: not it.lent)
+
+        note = it.owner.bench.note(key_hash(NAME), monotonic())
+        assert note is not None
+        assert note.pause_s == pytest.approx(8.0, abs=2.0)
+
+
 async def test_pause_that_a_borrower_is_asked_for_goes_to_whoever_owns_the_host_next_within_its_limit() -> None:
     async with town() as it:
         await it.borrow(it.borrower)
