@@ -185,6 +185,11 @@ class Crawl:
     deep: bool
 
 
+def has_failed(status: int) -> bool:
+    """Tells whether an answer is one after which a page is asked for again."""
+    return status == 429 or status >= 500
+
+
 @dataclass(slots=True)
 class Visit:
     """One request, as the web saw it. Times are the world's."""
@@ -206,7 +211,7 @@ class Visit:
     @property
     def answered(self) -> bool:
         """True if the visit brought what there was to bring: a page, a redirect, or the word that there is none."""
-        return not self.failure and self.status < 500 and self.status != 429
+        return not self.failure and not has_failed(self.status)
 
     @property
     def is_robots(self) -> bool:

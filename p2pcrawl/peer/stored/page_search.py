@@ -77,7 +77,8 @@ class PageSearch:
             return PageTold(question.number, trouble=str(error), away=True)
         except ValueError as error:
             return PageTold(question.number, trouble=f"it was told in a way that makes no sense ({error})", away=True)
-        if not piece.known:
+        if not piece.known or (_has_failed(piece.status) and self._peers.missing()):
+            # A page that had to be asked for again may have its last answer on a machine that is away.
             return self._nowhere(question.number)
         if piece.trouble:
             return PageTold(question.number, trouble=piece.trouble)
@@ -105,7 +106,7 @@ class PageSearch:
     def _nowhere(self, number: int) -> PageTold:
         missing = [member.id[:8] for member in self._peers.missing()]
         if missing:
-            told = f"it is stored on no machine that is here; {', '.join(missing)} is away"
+            told = f"no answer to it is on a machine that is here; {', '.join(missing)} is away"
             return PageTold(number, trouble=told, away=True)
         return PageTold(number)
 
@@ -166,6 +167,11 @@ class PageSearch:
             "size": len(page.body),
             "truncated": page.truncated,
         }
+
+
+def _has_failed(status: int) -> bool:
+    """Tells whether an answer is one after which a page is asked for again."""
+    return status == 429 or status >= 500
 
 
 class _DateLane:

@@ -15,7 +15,7 @@ from ...observe.folders import DONE, FAILED
 from ...play.evidence import Evidence, told
 from ...play.spiders import reread
 from ...play.wanted import READING, Rereading
-from ...world.web import Web
+from ...world.web import Web, has_failed
 
 LOST = (Failure.NOT_STORED.value, Failure.RAW_PAGE_AWAY.value)
 
@@ -28,24 +28,32 @@ def check(evidence: Evidence) -> Iterator[str]:
         for who, state in sorted(read.states.items()):
             if state != FINISHED:
                 yield f"{who}: the job that reads stored pages is {state or 'unknown'}"
-        yield from _of_pages(read)
+        yield from _of_pages(evidence.web, read)
         yield from _of_items(evidence.web, read)
 
 
-def _of_pages(read: Rereading) -> Iterator[str]:
+def _of_pages(web: Web, read: Rereading) -> Iterator[str]:
     pages = {url: record for url, record in read.records.items() if not url.startswith(START_URL)}
     for url in sorted(pages.keys() ^ read.pages):
         yield f"{url} is a page of one of two jobs only, of which one reads what the other has stored"
     lost = Counter[str]()
     for url in sorted(pages.keys() & read.pages):
         record = pages[url]
-        if record.phase == FAILED and record.reason in LOST and url not in read.stored:
+        # Where the last answer is lost, one before it may be left.
+        if record.phase == FAILED and url not in read.stored and record.reason in {*LOST, *_failures(web, url)}:
             lost[record.reason] += 1
         elif record.phase != DONE:
             yield f"{url}, whose answer is {'' if url in read.stored else 'not '}on a disk, is {told(record)}"
     for who, failed in sorted(read.failed.items()):
         if Counter(failed) != lost:
             yield f"{who} tells that {dict(failed)} have failed, where on the disks {dict(lost)} have"
+
+
+def _failures(web: Web, url: str) -> Iterator[str]:
+    """Yields how a page has failed before it was had."""
+    for visit in web.visits:
+        if visit.url == url and has_failed(visit.status):
+            yield (Failure.HTTP_429 if visit.status == 429 else Failure.HTTP_5XX).value
 
 
 def _of_items(web: Web, read: Rereading) -> Iterator[str]:

@@ -89,8 +89,10 @@ class Reports:
     _slaves: dict[str, _Slave] = field(default_factory=dict)
     _answered: dict[tuple[str, str], float] = field(default_factory=dict)
     """When a master last answered a beat of a slave, or its greeting."""
-    _hands: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
-    """The slave that has a page, by the master and the record there, and in the how manieth of its sessions,"""
+    _hands: dict[tuple[str, int], tuple[str, int, float]] = field(default_factory=dict)
+    """The slave that has a page, by the master and the record there, in the how manieth of its sessions, since when;"""
+    _arrived: dict[tuple[str, int], str] = field(default_factory=dict)
+    """the slave to which it came, for what goes to a process that is dead comes to nobody;"""
     _sessions: Counter[tuple[str, str]] = field(default_factory=Counter)
     """and how many are over, by the master and the slave."""
     _late: dict[tuple[str, str], set[int]] = field(default_factory=lambda: defaultdict(set))
@@ -115,7 +117,9 @@ class Reports:
     def granted(self, slave: str, leases: Iterable[tuple[int, int]]) -> None:
         """Takes in which pages have come to a slave."""
         state = self._of(slave)
-        state.granted.update((state.master, *lease) for lease in leases)
+        for record, lease in leases:
+            state.granted.add((state.master, record, lease))
+            self._arrived[state.master, record] = slave
 
     def gives_back(self, slave: str, records: Collection[int]) -> None:
         """Takes in that a slave gives pages back."""
@@ -194,13 +198,15 @@ class Reports:
     def grants(self, master: str, slave: str, records: Iterable[int]) -> None:
         """Judges a grant: no page of it is in the hands of another slave, whose session goes on."""
         for record in records:
-            holder, session = self._hands.get((master, record), (slave, self._sessions[master, slave]))
-            went_s = self.sight.now_s - self._answered.get((master, holder), -inf)
+            page, now_s = (master, record), self.sight.now_s
+            holder, session, since_s = self._hands.get(page, (slave, self._sessions[master, slave], now_s))
+            went_s = now_s - self._answered.get((master, holder), -inf)
             goes_on = session == self._sessions[master, holder] and went_s < HELD_S
-            if goes_on and holder not in (slave, master) and not self.sight.lies(holder):
+            has_it = self._arrived.pop(page, "") == holder or now_s < since_s + SOON_S
+            if has_it and goes_on and holder not in (slave, master) and not self.sight.lies(holder):
                 text = f"granted record {record} to {slave}, which {holder} has, whose session went on"
                 self._tell(master, f"{text} {went_s:.2f} s before")
-            self._hands[master, record] = slave, self._sessions[master, slave]
+            self._hands[page] = slave, self._sessions[master, slave], now_s
 
     def is_back(self, master: str, slave: str, records: Collection[int]) -> None:
         """Takes in that pages are in a slave's hands no more."""

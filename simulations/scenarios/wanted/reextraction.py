@@ -24,6 +24,7 @@ from ...play.spiders import Rereader
 from ...play.stage import Stage
 from ...play.wanted import READING, Rereading
 from ...world.machines import Machine
+from ...world.web import has_failed
 from ..swarm import crash, cut, pause
 
 ROUNDS = 3
@@ -98,12 +99,14 @@ async def begun(stage: Stage) -> int:
 
 
 def safe(before: Mapping[str, list[StoredAnswer]], lost: set[str]) -> frozenset[str]:
-    """Returns the pages whose last answer nobody has lost."""
-    last: dict[str, tuple[str, str]] = {}
+    """Returns the pages whose last answer nobody has lost. One that failed is no page's last: slaves on machines of
+    their own keep what they get where no master looks at it.
+    """
+    last: dict[str, tuple[str, str, int]] = {}
     for name, answers in before.items():
         for answer in answers:
-            last[answer.url] = max(last.get(answer.url, ("", "")), (answer.date, name))
-    return frozenset(url for url, (_, name) in last.items() if name not in lost)
+            last[answer.url] = max(last.get(answer.url, ("", "", 0)), (answer.date, name, answer.status))
+    return frozenset(url for url, (_, name, status) in last.items() if name not in lost and not has_failed(status))
 
 
 async def told(stage: Stage, job: int, pages: frozenset[str], stored: frozenset[str]) -> Rereading:

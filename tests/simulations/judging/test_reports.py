@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import pytest
+
 from simulations.model.work.reports import Reports
 
 ENDS, PART = (True, False), (False, True)
@@ -137,15 +139,21 @@ def test_who_lies_says_what_it_likes() -> None:
     assert case.later() == []
 
 
-def test_page_of_a_slave_that_is_out_of_reach_goes_to_another_when_its_session_is_over() -> None:
+@pytest.mark.parametrize("has_come", [True, False])
+def test_page_of_a_slave_that_is_out_of_reach_goes_to_another_when_its_session_is_over(*, has_come: bool) -> None:
+    """What went to a process of that slave that is dead, as nobody knew yet, is in nobody's hands."""
     case = Case()
+    case.rules.welcomed("s0", "m0", outlives=True)
     case.rules.renews("m0", "s0")
     case.rules.grants("m0", "s0", [5])
+    if has_come:
+        case.rules.granted("s0", [(5, 1)])
 
     case.sight.now_s += 2.0
     case.rules.grants("m0", "s1", [5])
 
-    assert case.told == ["at 12.000 s m0 granted record 5 to s1, which s0 has, whose session went on 2.00 s before"]
+    wrong = "at 12.000 s m0 granted record 5 to s1, which s0 has, whose session went on 2.00 s before"
+    assert case.told == ([wrong] if has_come else [])
 
 
 def test_and_at_once_when_it_has_said_what_came_of_it_or_begins_anew() -> None:

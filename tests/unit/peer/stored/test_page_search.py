@@ -8,6 +8,8 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.errors import LinkError
@@ -35,6 +37,7 @@ class Others:
         self.dates = {ONE: dates.get("one", {}), TWO: dates.get("two", {})}
         self.silent: set[NodeId] = set()
         self.busy = 0
+        self.status = 200
         self.asked: list[tuple[NodeId, str, int]] = []
 
     async def answer(self, node: NodeId, request: Any) -> PeerReply:
@@ -50,7 +53,7 @@ class Others:
             found = {key: keys[key] for key in asked["keys"] if key in keys}
             return Answered(0, json.dumps({"busy": False, "dates": found}).encode())
         body = b64encode(f"of {node[0]}".encode()).decode()
-        told = {"known": True, "url": "u", "status": 200, "head": "", "body": body, "size": 4}
+        told = {"known": True, "url": "u", "status": self.status, "head": "", "body": body, "size": 4}
         return Answered(0, json.dumps(told).encode())
 
 
@@ -127,6 +130,24 @@ async def test_page_that_is_nowhere_may_be_where_somebody_is_missing(tmp_path: P
     await search.close()
 
     assert told.away and TWO[:8] in told.trouble
+
+
+@pytest.mark.parametrize("status", [500, 429, 404])
+async def test_last_answer_that_failed_may_not_be_the_last_where_somebody_is_missing(
+    tmp_path: Path, status: int
+) -> None:
+    others = Others(one={1: "2024-01-01"})
+    others.status = status
+    peers = FakePeers(ME, [member(ME), member(ONE)], others.answer)
+    search = PageSearch(peers, Shelf(None, tmp_path))
+
+    (all_there,) = await told_of(search, 1)
+    peers.away = [member(TWO)]
+    (one_missing,) = await told_of(search, 1)
+    await search.close()
+
+    assert (all_there.at, all_there.status) == (ONE, status)
+    assert one_missing.away == (status != 404)
 
 
 async def test_long_page_comes_in_pieces(tmp_path: Path, monkeypatch: Any) -> None:
