@@ -20,9 +20,6 @@ HEARD_S: Final = 60.0
 NEVER_S: Final = float("inf")
 ON_ITS_WAY_S: Final = 8.0
 """What a host has asked for is with the holders after so long, if nothing is in anybody's way,"""
-PASSED_ON_S: Final = 1.0
-"""So soon after a view has begun comes what was kept for the last owner of a bucket. Whether the ends of the pages that
-led to it may go to copies before it, is open (docs/proof.md)."""
 ROUNDED_S: Final = 2.0
 """and ends there earlier by so much at most."""
 
@@ -204,9 +201,7 @@ class Order:
         """Returns a holder that lacks a link which its owner has found by itself, and has alone; whatever the views."""
         bucket = self.stores.bucket_of[link]
         begun_s = max(self._started.get(owner, NEVER_S), self._tenures.get((owner, bucket), 0.0))
-        acting = self._acting.get(owner)
-        passed_on = acting is not None and acting.since_s <= since_s <= acting.since_s + PASSED_ON_S
-        if since_s <= begun_s or passed_on or self.sight.set_back(owner):
+        if since_s <= begun_s or self.sight.set_back(owner):
             return ""
         others = {*self.stores.having(link), *self.stores.spooling(link)} - {owner}
         # What had its copies once was sent first, whatever became of these: when others are made is another matter.
