@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from simulations.model.stores import Key, Stores, stamp_of
 from simulations.model.work.order import ON_ITS_WAY_S, Order
+from simulations.record.disk_taps import DiskTaps
 
 JOB = 7
 PAGE: Key = (0, 1, JOB)
@@ -87,6 +90,34 @@ def test_by_another_view_others_hold_them() -> None:
     case.rules.copied("m1", PAGE)
 
     assert case.told == []
+
+
+@pytest.mark.parametrize(("since_s", "elsewhere", "is_amiss"), [
+    (109.0, "", True), (109.0, "held", False), (109.0, "spooled", False), (109.0, "lost", False), (95.0, "", False),
+])  # fmt: skip
+def test_no_link_that_its_owner_has_found_is_with_it_alone_by_whatever_view(
+    since_s: float, elsewhere: str, *, is_amiss: bool
+) -> None:
+    """What it knew before it began, or took the bucket over, it has not found."""
+    case = Case()
+    case.sight.now_s = 96.0
+    case.rules.started("m0")
+    case.sight.now_s, case.sight.acts_in = 110.0, 0xB
+    case.rules.looks("m0")
+    case.stores.store("m0").known[LINK] = since_s
+    other = case.stores.store("m3")
+    match elsewhere:
+        case "held":
+            other.held[LINK] = QUEUED
+        case "spooled":
+            other.spooled[LINK] = 1
+        case "lost":
+            other.held[LINK] = QUEUED
+            case.stores.lose("m3", 109.5)
+
+    case.rules.copied("m1", PAGE)
+
+    assert bool(case.told) == is_amiss
 
 
 def test_what_was_taken_over_is_compared_anew() -> None:
@@ -172,3 +203,14 @@ def test_a_link_that_had_its_copy_when_it_was_acknowledged_has_gone_first_though
     case.rules.copied("m1", PAGE)
 
     assert case.told == []
+
+
+def test_what_is_taken_in_from_ones_own_copies_was_known_since_they_came() -> None:
+    stores = Stores()
+    ears: Any = SimpleNamespace(has_ended=lambda *_, **__: None, has_stored_records=lambda *_: None)
+
+    DiskTaps(stores, lambda: 100.0, ears).committed("m0", [("h", 5, *LINK, QUEUED)])
+    DiskTaps(stores, lambda: 110.0, ears).committed("m0", [("r", 1, *LINK, 5, 0, 0, 0, 0)])
+
+    store = stores.store("m0")
+    assert (store.known[LINK], store.came[LINK]) == (100.0, 110.0)
