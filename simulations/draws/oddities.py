@@ -10,6 +10,7 @@ ODDITIES: dict[str, tuple[float, ...]] = {
     "outages": (0.0, 0.2, 0.4),
     "slow_hosts": (0.0, 0.2),
     "far_redirects": (0.5, 1.0),
+    "refusing": (0.0, 0.3, 0.6),
 }
 """The values that may be drawn of each field of a web's plan."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import struct
 from collections import Counter
@@ -20,6 +21,9 @@ _PHASE_SHIFT = 30
 
 Print = tuple[int, int]
 """A URL's fingerprint, in its two halves."""
+
+
+LETTERS = Path("dead-letters", "items.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,3 +195,12 @@ def ended_in(path: Path, job: int) -> Iterator[Print]:
 def _opened(path: Path) -> closing[sqlite3.Connection]:
     # It is nobody's process that reads here, whoever's turn it is: no disk refuses that, and nothing ends it.
     return closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, factory=sqlite3.Connection))
+
+
+def letters_in(folder: Path, sink: str) -> Iterator[str]:
+    """Yields the URLs of the items that a sink has refused by this folder."""
+    if (path := folder / LETTERS).is_file():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            letter = json.loads(line)
+            if letter["sink"] == sink:
+                yield str(letter["item"]["url"])

@@ -41,6 +41,8 @@ class SinkFound(NamedTuple):
     """It holds part files, in which nothing is known by its key."""
     lines: Sequence[bytes | str] = ()
     """The items as they are there."""
+    letters: frozenset[str] | None = None
+    """The URLs of the items that masters say it has refused, on their disks; None where some of these were lost."""
 
 
 class Remains(NamedTuple):

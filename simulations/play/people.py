@@ -111,12 +111,18 @@ async def steer(stage: Stage, first: Sequence[Machine], verb: str, label: str) -
 
 
 async def inject(stage: Stage, first: Sequence[Machine], label: str, count: int) -> None:
-    """Puts pages of public hosts into a job, which has met them or will: nothing comes of it but what would, anyway."""
+    """Puts pages of public hosts into a job, which has met them or will: nothing comes of it but what would, anyway.
+    Half of them are such as somebody is just asking for, if there are so many.
+    """
     number = stage.job_called(label)
     known = [p.url for h in stage.web.hosts.values() if not h.private for p in h.pages]
     if number:
         began_s = stage.world.now
-        chosen = Random(f"{stage.world.seed}/injected {len(stage.asked)}").sample(known, min(count, len(known)))
+        public = set(known)
+        chosen = [url for url in stage.web.under_way(began_s) if url in public][: (count + 1) // 2]
+        others = [url for url in known if url not in chosen]
+        dice = Random(f"{stage.world.seed}/injected {len(stage.asked)}")
+        chosen += dice.sample(others, min(count - len(chosen), len(others)))
         await persist(stage, first, "inject", {"job": number, "urls": chosen})
         if not label:
             stage.injections.append((began_s, stage.world.now))

@@ -37,7 +37,7 @@ from ..model.waiting import IN_LINE_S, WAIT_S, Bounds
 from ..observe.alarms import listening
 from ..observe.answering import answering
 from ..observe.contents import read_contents
-from ..observe.folders import print_of, read_folder, read_rows
+from ..observe.folders import letters_in, print_of, read_folder, read_rows
 from ..observe.raw_pages import FOLDER
 from ..play import people
 from ..play.aims import Aim
@@ -79,6 +79,8 @@ LIMIT_TIMES = 3.0
 """For who sets no limit: an hour, and so many times as long as the web takes at least."""
 PATIENCE_S = 120.0
 """How long the masters have, after all is over, to find that nothing is missing any more."""
+TAKES_FILES = frozenset({"wipe", "restore-snapshot"})
+"""The deeds with which files are gone that masters have written."""
 SETTLE_S = 10.0
 """How long the masters have, after all is over, to tidy up."""
 
@@ -377,7 +379,11 @@ class Simulation:
         waiting = [told["waiting"] for answer in stage.observer.answers.values() for told in answer.get("sinks", ())
                    if told["sink"] == url]  # fmt: skip
         parts = isinstance(sink, Bucket)
-        return SinkFound(contents(sink), sink.refused, sink.strangers, max(waiting, default=0), parts, lines(sink))
+        letters = None
+        if not any(deed.do in TAKES_FILES for deed in stage.deeds):
+            letters = frozenset(told for machine in stage.machines for told in letters_in(machine.folder, url))
+        waits = max(waiting, default=0)
+        return SinkFound(contents(sink), sink.refused, sink.strangers, waits, parts, lines(sink), letters)
 
     def _is_judge(self, checker: str) -> bool:
         if checker == "items":

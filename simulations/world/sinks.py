@@ -31,6 +31,8 @@ SCHEME, BUCKETS = "simulated", "simulated-parts"
 WRITE_S = 0.01
 LOST_SHARE = 0.1
 """Of the batches that are there, so many are not known to be: the answer got lost."""
+PICKY_SHARE = 0.3
+"""Of the databases: those that take no item whose URL ends in 7."""
 UNCONFIRMED_SHARE = 0.02
 """Of the files that are in a bucket, likewise; a batch is three of them."""
 SECRET = "the-password-of-the-simulated-world"
@@ -235,7 +237,12 @@ def destinations(count: int, seed: int, buckets: int = 0) -> Iterator[dict[str, 
     """Lets so many databases and buckets be there for the block, by their addresses."""
     register_kind(SCHEME, __name__)
     register_kind(BUCKETS, __name__)
-    made: dict[str, Place] = {f"{SCHEME}://database{n}": Destination(Random(f"{seed}/sink {n}")) for n in range(count)}
+    made: dict[str, Place] = {
+        f"{SCHEME}://database{n}": Destination(
+            Random(f"{seed}/sink {n}"), picky=Random(f"{seed}/picky {n}").random() < PICKY_SHARE
+        )
+        for n in range(count)
+    }
     made |= {f"{BUCKETS}://bucket{n}/items.jsonl": Bucket(Random(f"{seed}/bucket {n}")) for n in range(buckets)}
     _places.update(made)
     try:

@@ -6,7 +6,8 @@ answer (500, 503 with Retry-After, a time-out, a reset); some hosts want a delay
 addresses; to every other one of these a start URL leads, which opens it to the crawl, and the rest must be left alone.
 
 :class:`Web` answers, and writes down every request with its begin and end by the world's clock. What a fetch does is
-drawn from the seed, its URL and how often that was asked for, so requests elsewhere change nothing.
+drawn from the seed, its URL and how often that was asked for, so requests elsewhere change nothing; but of a host that
+refuses, which counts how many of its pages it has refused.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Kind(Enum):
     FORBIDDEN = "forbidden"
 
 
-ODD = ("busy", "odd_robots", "outages", "slow_hosts", "far_redirects")
+ODD = ("busy", "odd_robots", "outages", "slow_hosts", "far_redirects", "refusing")
 """What else may be wrong with a web, by dice of its own: without it, it is what it was."""
 
 
@@ -67,6 +68,7 @@ ODD_ROBOTS = (Robots.MISSING, Robots.NONE_AT_ALL, Robots.LONG, Robots.LATE, Robo
 ROBOTS_LONG = 520 * 1024
 """Bytes of a very long one: more than anybody has to read."""
 OUTAGES_S = (4.0, 12.0, 40.0)
+REFUSED_PAGES = (2, 3, 4)
 SLOW_TIMES = 10.0
 KINDS = tuple(kind.value for kind in Kind if kind is not Kind.PLAIN)
 """Those whose share of the pages a plan gives."""
@@ -113,6 +115,9 @@ class WebPlan:
     """Whether pages of even numbers of links have an ETag, and say 304 to whoever knows it."""
     far_redirects: float = 0.0
     """Of the redirects: those to any page of another host, to another redirect too, so that some lead in a circle."""
+    refusing: float = 0.0
+    """Of the hosts: those that refuse some pages, one after the other, when they are first asked for them, and do not
+    say for how long."""
 
     def __post_init__(self) -> None:
         if self.pages < 1 or self.hosts < 1:
@@ -156,6 +161,8 @@ class Host:
     robots: Robots = Robots.PLAIN
     away_s: tuple[float, float] = (0.0, 0.0)
     """From when until when it is away."""
+    refuses: int = 0
+    """For so many of its pages, but for its first, it has too much to do when it is first asked for each."""
 
     @property
     def has_rules(self) -> bool:
@@ -228,6 +235,8 @@ class Web:
         self._dice = Dice(seed, "web")
         self._hidden = Dice(seed, "private")
         self._asked: Counter[str] = Counter()
+        self._ends_s: dict[str, float] = {}
+        """When the last answer to each URL that was asked for is there."""
         self.hosts = {host.name: host for host in self._make_hosts()}
         self.pages = {page.url: page for host in self.hosts.values() for page in host.pages}
         self.start = next(iter(self.pages))
@@ -289,8 +298,18 @@ class Web:
 
     # -- answering ----------------------------------------------------------------------------
 
+    def under_way(self, now_s: float) -> list[str]:
+        """Returns the pages that somebody is just asking for, those first whose answers take longest from now on."""
+        waiting = [(ends_s, url) for url, ends_s in self._ends_s.items() if ends_s > now_s and url in self.pages]
+        return [url for _, url in sorted(waiting, reverse=True)]
+
     def reply(self, url: str, now_s: float = 0.0, condition: str = "") -> Reply:
         """Draws what a request gets that begins now; ``condition``: the ETag that it knows."""
+        reply = self._reply(url, now_s, condition)
+        self._ends_s[url] = now_s + reply.takes_s
+        return reply
+
+    def _reply(self, url: str, now_s: float, condition: str) -> Reply:
         host = self.hosts.get(url.split("/", 3)[2])
         self._asked[url] += 1
         times = self._asked[url]
@@ -320,6 +339,9 @@ class Web:
                 return Reply(takes_s, host.ip, 500)
             case Kind.FLAKY if times <= page.failures:
                 return self._failure(takes_s, host, dice)
+            case Kind.PLAIN if times == 1 and host.refuses and page is not host.pages[0]:
+                host.refuses -= 1
+                return Reply(takes_s, host.ip, 429 if dice.roll() < 0.5 else 503)
             case _:
                 return self._page(page, takes_s, host, condition)
 
@@ -421,6 +443,13 @@ class Web:
         for page in self.pages.values():
             if page.kind is Kind.REDIRECT and dice.roll() < plan.far_redirects:
                 page.links = [public[int(dice.roll() * len(public))].url]
+        self._make_refusing(Dice(self._seed, "refusing"), hosts)
+
+    def _make_refusing(self, dice: Dice, hosts: list[Host]) -> None:
+        """Makes hosts refuse some pages; the first one, which has the most of them, may be among them."""
+        for host in hosts:
+            if dice.roll() < self.plan.refusing:
+                host.refuses = REFUSED_PAGES[int(dice.roll() * len(REFUSED_PAGES))]
 
     def _elsewhere(self, hosts: list[Host]) -> Host:
         return hosts[0] if self.plan.hot and self._dice.roll() < self.plan.hot else self._pick(hosts)

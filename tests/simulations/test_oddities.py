@@ -45,6 +45,30 @@ def test_a_host_is_away_for_a_while_and_comes_back() -> None:
     assert [bool(failure) for failure in answers] == [False, True, False]
 
 
+def test_a_host_that_refuses_does_so_for_a_few_pages_when_it_is_first_asked_for_each() -> None:
+    web = Web(4, WebPlan(pages=300, hosts=8, refusing=1.0))
+    host = next(iter(web.hosts.values()))
+    first, *others = [page.url for page in host.pages if page.kind is Kind.PLAIN]
+
+    once, again = ([web.reply(url) for url in (first, *others)] for _ in range(2))
+
+    refused = [reply for reply in once if reply.status in (429, 503)]
+    assert once[0].status == 200
+    assert once[1 : len(refused) + 1] == refused and 1 < len(refused) < len(others)
+    assert not any(reply.retry_after_s or "Retry-After" in reply.headers for reply in refused)
+    assert {reply.status for reply in again} == {200}
+
+
+def test_who_is_asked_for_a_page_is_known_till_the_answer_is_there() -> None:
+    web = Web(4, WebPlan(pages=60, hosts=8))
+    one, other, *_ = (page.url for page in web.pages.values() if page.kind is Kind.PLAIN)
+    takes_s = web.reply(one, 5.0).takes_s
+    web.reply(other, 5.0 + takes_s)
+
+    assert web.under_way(5.0 + takes_s / 2) == [other, one]
+    assert web.under_way(5.0 + takes_s) == [other]
+
+
 def test_where_robots_txt_says_nothing_nothing_is_forbidden_and_where_it_always_fails_everything_is() -> None:
     web = Web(9, WebPlan(pages=300, hosts=30, odd_robots=1.0, forbidden=0.3))
     forbidden = [page for page in web.pages.values() if page.kind is Kind.FORBIDDEN]

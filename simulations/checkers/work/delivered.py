@@ -30,6 +30,8 @@ def check(evidence: Evidence) -> Iterator[str]:
             yield f"{name}: {len(strange)} items are not in the results: {listed(strange)}"
         if both := sorted(set(found.items) & found.refused):
             yield f"{name}: {len(both)} items were refused and are there: {listed(both)}"
+        if found.letters is not None and (untold := sorted(found.refused - found.letters)):
+            yield f"{name}: {len(untold)} items were refused, and no disk says so: {listed(untold)}"
         if found.strangers:
             yield f"{name}: was opened {found.strangers} times with a wrong password"
         if found.waiting:

@@ -119,7 +119,7 @@ class _Patience:
             return
         since_s, ended_s = self.refusals[0].began_s, self.refusals[-1].ended_s
         met = (i for i in incidents if i.began_s <= visit.began_s and i.ended_s >= since_s)
-        if visit.began_s < ended_s or any(i.everywhere or visit.master in i.nodes for i in met):
+        if visit.began_s < ended_s + self.grace_s or any(i.everywhere or visit.master in i.nodes for i in met):
             return
         due = ended_s + min(PENALTY_MAX_S, 2.0 ** (len(self.refusals) - 1)) * TOLERANCE
         if visit.began_s < due:

@@ -236,5 +236,5 @@ SCENARIO = Scenario(
     faults,
     replicas_min=2,
     masters_min=3,
-    share=0.03,
+    share=0.1,
 )

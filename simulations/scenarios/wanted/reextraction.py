@@ -133,5 +133,5 @@ SCENARIO = Scenario(
     replicas_min=2,
     masters_min=3,
     keeps_raw_pages=True,
-    share=0.03,
+    share=0.1,
 )

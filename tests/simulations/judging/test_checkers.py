@@ -199,6 +199,10 @@ def lose_an_item_on_its_way_to_a_sink(evidence: Evidence) -> None:
     sink_with(evidence, refused=set())
 
 
+def refuse_items_without_a_word(evidence: Evidence) -> None:
+    sink_with(evidence, letters=frozenset(sorted(evidence.items)[:1]))
+
+
 def bring_an_item_twice(evidence: Evidence) -> None:
     sink_with(evidence)
     evidence.sinks["db"].items[max(evidence.items)] = 2
@@ -584,6 +588,7 @@ FAULTS = {
     tell_an_item_twice: "answers",
     tell_an_item_of_a_page_that_comes_later: "answers",
     lose_an_item_on_its_way_to_a_sink: "delivered",
+    refuse_items_without_a_word: "delivered",
     bring_an_item_twice: "delivered",
     bring_an_item_twice_into_parts: "delivered",
     bring_what_nobody_found: "delivered",
