@@ -13,7 +13,7 @@ from p2pcrawl.model.boards.job_board import REMOVED
 from p2pcrawl.model.outcome import Drop
 from p2pcrawl.peer.answers.board_calls import IN_FORCE
 
-from ...observe.folders import DONE, DROPPED, FAILED
+from ...observe.folders import DONE, DROPPED, FAILED, Record
 from ...play.evidence import Evidence, told
 from ...play.wanted import BOARDS, BoardsKept, BoardWord, entry_of
 from ...world.web import Kind, Visit, Web
@@ -27,7 +27,7 @@ def check(evidence: Evidence) -> Iterator[str]:
         visits = [v for v in evidence.web.visits if v.job == BOARDS and not v.is_robots]
         yield from _of_masters(kept)
         yield from _of_pages(evidence.web, kept)
-        yield from _of_visits(kept, visits)
+        yield from _of_visits(evidence.web, kept, visits)
         yield from _of_items(kept, visits)
 
 
@@ -75,7 +75,7 @@ def _of_pages(web: Web, kept: BoardsKept) -> Iterator[str]:
                 yield f"{url} of board {board} has no item"
 
 
-def _of_visits(kept: BoardsKept, visits: list[Visit]) -> Iterator[str]:
+def _of_visits(web: Web, kept: BoardsKept, visits: list[Visit]) -> Iterator[str]:
     """Yields what is asked for of a board that was taken away and is not back, and what is left of its queue."""
     for board in dict.fromkeys(word.board for word in kept.words):
         words = [word for word in kept.words if word.board == board]
@@ -88,8 +88,16 @@ def _of_visits(kept: BoardsKept, visits: list[Visit]) -> Iterator[str]:
                     f"it, since {word.held_s:.2f} s: {asked[0].url} at {asked[0].began_s:.2f} s by {asked[0].node}"
                 )
     for url, record in sorted(kept.records.items()):
-        if record.phase not in (DONE, FAILED) and not (record.phase == DROPPED and record.reason == Drop.NO_BOARD):
+        if record.phase not in (DONE, FAILED) and not (record.phase == DROPPED and _may_be_dropped(web, url, record)):
             yield f"{url} of the job of boards is {told(record)} in the end"
+
+
+def _may_be_dropped(web: Web, url: str, record: Record) -> bool:
+    """Tells whether there is a reason to drop a page: its board is gone, or it is one to which a redirect led, and
+    which robots.txt forbids.
+    """
+    forbidden = url in web.pages and web.forbids(web.pages[url])
+    return record.reason == Drop.NO_BOARD or (forbidden and record.reason == Drop.ROBOTS)
 
 
 def _of_items(kept: BoardsKept, visits: list[Visit]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from simulations.play.evidence import Evidence
 from simulations.play.options import Options
 from simulations.play.spiders import reread
 from simulations.play.wanted import BOARDS, BoardListed, BoardsKept, BoardWord, Rereading, entry_of
-from simulations.world.web import Visit, Web, WebPlan
+from simulations.world.web import Kind, Visit, Web, WebPlan
 
 PLAIN = WebPlan(pages=12, hosts=2, flaky=0.0, redirect=0.0, missing=0.0, failing=0.0, forbidden=0.0, dead_hosts=0.0)
 ONE, OTHER = Web(1, PLAIN).hosts
@@ -106,6 +106,17 @@ def go_on(web: Web, kept: BoardsKept) -> BoardsKept:
 
 def test_boards_of_which_all_act_as_was_said_are_as_they_should_be() -> None:
     assert told_of(*board_run()) == []
+
+
+def test_a_page_that_robots_txt_forbids_is_dropped_where_a_redirect_of_a_board_leads_to_it() -> None:
+    web, kept = board_run()
+    allowed, forbidden = (page.url for page in web.hosts[OTHER].pages[1:3])
+    web.pages[forbidden].kind = Kind.FORBIDDEN
+    dropped = {url: Record(url, DROPPED, "robots", 0, 0, 0) for url in (allowed, forbidden)}
+
+    found = told_of(web, kept._replace(records={**kept.records, **dropped}))
+
+    assert found == [f"{allowed} of the job of boards is dropped (robots) in the end"]
 
 
 @pytest.mark.parametrize(
