@@ -39,7 +39,9 @@ class JobRow(NamedTuple):
     flaw: str = ""
     """what is wrong with it, by what each of them has signed;"""
     certificate: bytes = b""
-    """and this is it."""
+    """and this is it;"""
+    missing: tuple[str, ...] = ()
+    """these may know more, as it says."""
 
     @property
     def rank(self) -> tuple[int, int]:
@@ -58,6 +60,9 @@ class Presence(Sight, Protocol):
 
     def named(self, ids: Iterable[str]) -> frozenset[str]:
         """Returns the masters of these ids."""
+
+    def departed(self) -> frozenset[str]:
+        """Returns the masters that have left in order while nothing was amiss: all have heard of it."""
 
 
 @dataclass(slots=True)
@@ -91,8 +96,10 @@ class Endings:
         if row is None:
             return
         mine[job] = row
-        if row.certificate:
-            self.certified.setdefault(row.certificate, self.sight.now_s)
+        if row.certificate and row.certificate not in self.certified:
+            self.certified[row.certificate] = self.sight.now_s
+            if left := self.sight.departed() & self.sight.named(row.missing):
+                self._tell(node, f"has job {job} {row.state}, and misses {told(left)}, which left in order")
         if before is not None and row != before:
             self._follows(node, job, before, row)
         if (row.version >= FINAL) != (row.state in ENDS_FOR_GOOD):

@@ -113,6 +113,15 @@ class Handovers:
         kept = {key: stamp for key, stamp in before.items() if self.stores.bucket_of[key] not in standings}
         self._released[master, claimer] = kept | here
 
+    def acts(self, master: str, mine: frozenset[int]) -> None:
+        """Takes in which buckets are a master's own by the view that it comes to. A word that it gave on these before
+        is none any more: whoever takes them by it is offered what is here, and claims it.
+        """
+        for (giver, _), had in self._released.items():
+            if giver == master:
+                for key in [key for key in had if self.stores.bucket_of[key] in mine]:
+                    del had[key]
+
     def lost(self, master: str) -> None:
         """Takes in that a master's disk is no more: what it had let go of is gone, and so is what it had taken."""
         for parties in [parties for parties in self._released if master in parties]:

@@ -18,6 +18,8 @@ from ..world.web import DELAY_S
 if TYPE_CHECKING:
     from .stage import Stage
 
+HEARD_S: Final = 1.0
+"""So long before a master leaves, and since then, nothing is in the way of its word."""
 MET_S: Final = 30.0
 """So long after its start a master that had left is known to all again."""
 REOPENED_S: Final = 60.0
@@ -96,6 +98,16 @@ class Eyewitness:
         """Returns the masters of these ids."""
         wanted = set(ids)
         return frozenset(machine.name for machine in self._stage.machines if machine.id in wanted)
+
+    def departed(self) -> frozenset[str]:
+        """Returns the masters that have left in order while nothing was amiss: all have heard of it."""
+        stage = self._stage
+        up = {machine.name for machine in stage.machines if machine.node.up}
+        gone: set[str] = set()
+        for i in (i for i in stage.incidents if i.what == LEAVE and i.ended_s < self.now_s - HEARD_S):
+            amiss = any(o.ended_s > i.began_s - HEARD_S for o in stage.incidents if o.what != LEAVE)
+            gone |= set() if amiss else i.nodes & stage.observer.left - up
+        return frozenset(gone)
 
     def counted(self, member: str) -> frozenset[str]:
         """Returns whom a member, named by its id, counts at this moment, itself among them."""
@@ -225,6 +237,14 @@ class Eyewitness:
         usual = stage.job not in (0, job) or stage.options.delay_s == DELAY_S
         return not there.private if usual else stage.options.delay_s > 0.0
 
+    def delay_s(self, host: str) -> float:
+        """Returns a delay that a host has whatever job asks it; 0 where none is sure."""
+        stage = self._stage
+        there = stage.web.hosts.get(host)
+        if there is None or there.private or any(change.host == host for change in stage.changes):
+            return 0.0
+        return min(stage.options.delay_s, DELAY_S)
+
     def asks_hosts(self, job: int) -> bool:
         """Tells whether a job asks hosts for its pages: where answers are kept, any other than the run's own reads
         these.
@@ -271,6 +291,14 @@ class Eyewitness:
             node in incident.nodes and incident.began_s <= until_s and incident.ended_s >= from_s
             for incident in self._stage.incidents
             if incident.what != LEAVE
+        )
+
+    def in_trouble(self, node: str, from_s: float, until_s: float) -> bool:
+        """Tells whether anything was in a machine's own way in a time: it stood still, or its disk did not do."""
+        return any(
+            node in incident.nodes and incident.began_s <= until_s and incident.ended_s >= from_s
+            for incident in self._stage.incidents
+            if incident.what != LEAVE and not incident.everywhere
         )
 
     def disk_s(self, node: str) -> float:

@@ -52,6 +52,8 @@ class Scenario:
     """and draw these besides,"""
     pages_max: int = 240
     """and no more pages than these."""
+    hosts_max: int = 30
+    """Their web lies on no more hosts than these: with few it takes longer to crawl."""
     share: float = 0.0
     """Of the seeds that have enough copies, by dice of its own: what the others draw is as it was before there was this
     scenario. Without it, all that are drawn are as likely."""

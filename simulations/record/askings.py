@@ -7,16 +7,21 @@ from ..model.loans import Loans
 from ..model.permissions import Permissions
 from ..model.stores import host_in
 from ..model.work.borrowed import Borrowed
-from .heard.requests import Requests, opened
+from ..model.work.meetings import Meetings
+from .heard.requests import Requests, in_order, opened
 
 
 class Askings:
     """Takes down, by the moments of a run, what decides who may ask which host."""
 
-    def __init__(self, moments: Moments, permissions: Permissions, loans: Loans, borrowed: Borrowed) -> None:
+    def __init__(
+        self, moments: Moments, permissions: Permissions, loans: Loans, borrowed: Borrowed, meetings: Meetings
+    ) -> None:
         self._permissions = permissions
         self._loans = loans
         self._borrowed = borrowed
+        self._meetings = meetings
+        self._claims = Requests()
         self._requests, self._wishes, self._calls = Requests(), Requests(), Requests()
         """What has come to lenders, what borrowers have asked for, and what they are to give back."""
         for recorder, kind, phase in (
@@ -25,7 +30,8 @@ class Askings:
             (self._halt, "Halt", COMES), (self._renews, "Renewed", LEAVES), (self._repay, "Repay", COMES),
             (self._grant, "Grant", LEAVES), (self._borrows, "Borrow", LEAVES), (self._hears, "Lent", COMES),
             (self._is_called_in, "CallIn", COMES), (self._gives_back, "CalledIn", LEAVES),
-            (self._report, "Report", COMES), (self._returned, "Returned", COMES),
+            (self._report, "Report", COMES), (self._returned, "Returned", COMES), (self._offered, "Offer", COMES),
+            (self._claims_of, "Claim", LEAVES), (self._released, "Released", COMES), (self._taken, "Taken", LEAVES),
         ):  # fmt: skip
             moments.record(recorder, [(kind, phase)])
 
@@ -50,6 +56,24 @@ class Askings:
         self._loans.granted(moment.node, moment.peer, pages, moment.at)
         records = [(task.job, task.record, host_in(task.link.url)) for task in opened(moment.what).tasks]
         self._borrowed.granted(moment.node, moment.peer, records)
+        self._meetings.granted(moment.node, moment.peer, pages)
+
+    def _offered(self, moment: Moment) -> None:
+        self._meetings.offers(moment.peer, moment.node, in_order(moment.what.buckets))
+
+    def _claims_of(self, moment: Moment) -> None:
+        claim = opened(moment.what)
+        buckets = in_order(claim.buckets)
+        self._claims.came(moment.peer, moment.node, claim.id, moment.at, buckets)
+        self._meetings.claims(moment.node, moment.peer, buckets)
+
+    def _released(self, moment: Moment) -> None:
+        asked = self._claims.answered(moment.peer, moment.node, moment.what.id)
+        if asked is not None and moment.what.agreed:
+            self._meetings.hears(moment.node, moment.peer, asked[1])
+
+    def _taken(self, moment: Moment) -> None:
+        self._meetings.tells(moment.node, in_order(opened(moment.what).buckets))
 
     def _borrows(self, moment: Moment) -> None:
         wish = opened(moment.what)

@@ -41,6 +41,8 @@ from ..model.waiting import Waiting
 from ..model.work.adopted import Adoptions
 from ..model.work.borrowed import Borrowed
 from ..model.work.borrowed import Sight as Borrowers
+from ..model.work.meetings import Meetings
+from ..model.work.meetings import Sight as Meeting
 from ..model.work.order import Order
 from ..model.work.order import Sight as Orderly
 from ..model.work.reports import Reports
@@ -69,7 +71,7 @@ STEERING: Final = ("pause", "resume", "cancel", "retry", "set", "delete")
 
 class Witness(
     Presence, Members, Comrades, Distances, Doubters, Minds, Neighbours, Views, Voters, Hands, Askers, Orderly,
-    Borrowers, Protocol,
+    Borrowers, Meeting, Protocol,
 ):  # fmt: skip
     """The harness's own knowledge of the machines, and of whom they count."""
 
@@ -135,7 +137,8 @@ class History:
         self.marks = Marks(sight, self._teller("delivered"))
         self._accounts = Accounts(self.stores, sight, replicas, self._teller("counted"))
         self._borrowed = Borrowed(sight, self.permissions, self._teller("permissions"))
-        Askings(moments, self.permissions, self._loans, self._borrowed)
+        self._meetings = Meetings(sight, self.permissions, self.doubts.missing, self._teller("permissions"))
+        Askings(moments, self.permissions, self._loans, self._borrowed, self._meetings)
         self.calls = Calls(moments, sight, self._endings.jobs)
         ballots = Ballots(self._teller("ballots"))
         polls = Polls(moments, ballots, folder, sight.is_safe, lambda: sight.now_s)
@@ -197,6 +200,12 @@ class History:
     def told(self) -> dict[str, list[str]]:
         """The words that each checker has to tell by now."""
         return {**self.found, "permissions": [*self.found["permissions"], *self.permissions.found]}
+
+    def acts(self, master: str, mine: frozenset[int], others: Collection[str]) -> None:
+        """Takes in that a master comes to a view: which buckets are its own in that, and who else takes part in it."""
+        self.doubts.acts(master, mine, others)
+        self._buckets.acts(master, mine)
+        self._meetings.acts(master, mine, others)
 
     def look(self, ledgers: Mapping[str, Mapping[str, Collection[int]]]) -> None:
         """Judges what each owner counts on at this moment, by holder the buckets of which it counts the copies, and who
@@ -409,6 +418,7 @@ class History:
         self.doubts.started(node)
         self._loans.ended(node)
         self._borrowed.started(node)
+        self._meetings.started(node)
         self._rounds.started(node)
         self._slaves.started(node)
         self._order.started(node)

@@ -18,7 +18,16 @@ def read_job(state: str, reason: str, spec: bytes) -> JobRow:
     end = json.loads(certificate) if certificate else {}
     flaw = flaw_of(end, early=bool(reason)) if end else ""
     signers = tuple(end.get("members", ()))
-    return JobRow(state, reason, packed.get("control", 0), bool(end.get("final")), signers, flaw, certificate)
+    return JobRow(
+        state,
+        reason,
+        packed.get("control", 0),
+        bool(end.get("final")),
+        signers,
+        flaw,
+        certificate,
+        tuple(end.get("missing", ())),
+    )
 
 
 def flaw_of(end: dict[str, Any], *, early: bool) -> str:

@@ -47,6 +47,7 @@ class Polls:
         message = opened(moment.what)
         poll = _poll_of(message)
         self._asking.came(moment.peer, moment.node, message.id, moment.at, poll)
+        self._ballots.opens(moment.node, poll, self._roll(moment.node), moment.at)
         self._ballots.puts(moment.node, poll, moment.at)
 
     def _votes(self, moment: Moment) -> None:

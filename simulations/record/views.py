@@ -5,7 +5,7 @@ on disks of whom each knows.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -15,9 +15,10 @@ from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.model.cluster.node import Member
 
 from ..kernel.life import LIFE
-from ..model.members.doubts import Doubts
 
 FILE: Final = "members.json"
+Acts = Callable[[str, frozenset[int], Collection[str]], None]
+"""Is told of a master that comes to a view: which buckets are its own in that, and who else takes part in it."""
 
 
 class Acquaintances:
@@ -49,8 +50,8 @@ class Acquaintances:
 
 
 @contextmanager
-def views_overheard(doubts: Doubts, names: Mapping[str, str]) -> Iterator[None]:
-    """Lets a model hear of all views, for the block. ``names`` has the masters' by their ids."""
+def views_overheard(acts: Acts, names: Mapping[str, str]) -> Iterator[None]:
+    """Has models told of all views, for the block. ``names`` has the masters' by their ids."""
     here: Any = Ownership
     real: Any = Ownership.change
 
@@ -60,7 +61,7 @@ def views_overheard(doubts: Doubts, names: Mapping[str, str]) -> Iterator[None]:
         if life is not None and not life.dead and life.node.name == names.get(self.me):
             mine = frozenset(bucket for bucket in range(BUCKETS) if self.owner(bucket) is None)
             others = [names[node] for node in self.weights if node != self.me and node in names]
-            doubts.acts(life.node.name, mine, others)
+            acts(life.node.name, mine, others)
         return changed
 
     here.change = change

@@ -20,7 +20,7 @@ from .deaths import (
     wiped,
 )
 from .losses import away, drawn, lost, set_back
-from .network import flapping, hostile_bytes, lossy, majority, one_way, partition
+from .network import flapping, hostile_bytes, jostling, lossy, majority, one_way, partition
 from .strain import (
     clocks,
     full_disk,
@@ -52,6 +52,7 @@ SCENARIOS: dict[str, Scenario] = {
     "newcomers": newcomers.SCENARIO,
     "flapping": flapping.SCENARIO,
     "one-way": one_way.SCENARIO,
+    "jostling": jostling.SCENARIO,
     "majority": majority.SCENARIO,
     "lossy": lossy.SCENARIO,
     "clocks": clocks.SCENARIO,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from random import Random
 from typing import TextIO
@@ -26,6 +26,9 @@ SHARES = {"aims": 0.65, "web": 0.4, "limits": 0.4, "jobs": 0.25, "verbs": 0.3}
 """The share of the seeds in which each is drawn besides."""
 MAJORITY = 0.2
 """The share of those runs with aimed faults in which only the greater part of the masters goes on."""
+OF_A_HUNDRED = {"jostling": 8, "majority": 7, "partition": 2, "churn": 2, "one-way": 1, "wiped": 1, "newcomers": 1}
+"""So many of each hundred seeds, from 1, 101 and so on, have these scenarios, if they have enough copies: by chance
+none of the first hundred had the first three."""
 _RINGS = (*[_DEFAULT.ring] * 7, *RINGS)
 LIMIT_S = 1200.0
 """Virtual seconds for a run of a swarm: several times what the largest of their webs takes."""
@@ -81,6 +84,7 @@ def drawn(seed: int, draws: Sequence[str] | None = None) -> Options:
     for rare, each in fit.items():
         if Random(f"{seed}/{rare}").random() < each.share:
             name = rare
+    name = _place(seed, fit) or name
     scenario = SCENARIOS[name]
     fewest = max(2, replicas, scenario.masters_min)
     return Options(
@@ -90,7 +94,7 @@ def drawn(seed: int, draws: Sequence[str] | None = None) -> Options:
         replicas=replicas,
         slaves=max(scenario.slaves_min, dice.choice((0, 0, 1, 1))),
         pages=min(scenario.pages_max, dice.choice((60, 120, 240))),
-        hosts=dice.choice((5, 15, 30)),
+        hosts=min(scenario.hosts_max, dice.choice((5, 15, 30))),
         law=dice.choice(LAWS) if name == "churn" else _DEFAULT.law,
         latency_s=dice.choice((0.0005, 0.02, 0.02, 0.08)),
         limit_s=LIMIT_S,
@@ -105,6 +109,15 @@ def drawn(seed: int, draws: Sequence[str] | None = None) -> Options:
         placement=Random(f"{seed}/placement").choice(PLACEMENTS),
         draws=tuple(each for each in _beside(seed) if each in scenario.besides) if draws is None else tuple(draws),
     )
+
+
+def _place(seed: int, fit: Collection[str]) -> str:
+    """Returns the scenario that this seed has by its place among a hundred; "" if it has none by that."""
+    hundred, place = divmod(seed - 1, 100)
+    places = Random(f"{hundred}/places").sample(range(100), sum(OF_A_HUNDRED.values()))
+    names = (name for name, count in OF_A_HUNDRED.items() for _ in range(count))
+    name = dict(zip(places, names, strict=True)).get(place, "")
+    return name if name in fit else ""
 
 
 def _beside(seed: int) -> tuple[str, ...]:

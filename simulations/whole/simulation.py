@@ -178,7 +178,7 @@ class Simulation:
             )
             history, called = self._history, {of: name for name, of in ids.items()}
             stack.enter_context(overheard(history.rumours, history.known, history.duties, history.doubts, ids))
-            stack.enter_context(views_overheard(history.doubts, called))
+            stack.enter_context(views_overheard(history.acts, called))
             if self._majority:
                 stack.enter_context(consents_overheard(history.consents, called))
             self._listen(stage, sinks.values())

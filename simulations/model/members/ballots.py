@@ -108,6 +108,15 @@ class Ballots:
             if before is not None and len(before.items() ^ poll.voters.items()) > 1:
                 self._tell(now_s, voter, f"accepts in ballot {poll.ballot} more than one change of who votes")
 
+    def opens(self, opener: str, poll: Poll, roll: Roll | None, now_s: float) -> None:
+        """Judges a ballot as somebody is asked to vote in it; ``roll`` is what its opener's disk says then. Who forgets
+        with a crash that he has opened it opens it once more, for something else.
+        """
+        if roll is not None and roll.version[0] != poll.version[0]:
+            return  # It has heard meanwhile of a cluster that was founded before its own.
+        if roll is None or roll[:2] < (poll.version, poll.ballot):
+            self._tell(now_s, opener, f"asks for votes in ballot {poll.ballot}, and its disk does not say so")
+
     def hears(self, opener: str, poll: Poll, vote: Vote) -> None:
         """Takes in a promise, as the one that asked for it hears of it."""
         if vote.given and poll.voters is None:

@@ -66,7 +66,7 @@ class _Master:
     """Pages were in slaves' hands when its life before ended."""
     mine: frozenset[int] = frozenset()
     gained_s: dict[int, float] = field(default_factory=dict)
-    """Since when each of these is its own, or was the only one's that it is."""
+    """Since when each of these is its own."""
     had: dict[int, int] = field(default_factory=dict)
     """The last epoch that it knew of each that was its own, when that became another's."""
     others_s: dict[str, float] = field(default_factory=dict)
@@ -104,10 +104,10 @@ class Doubts:
     def acts(self, master: str, mine: frozenset[int], others: Collection[str]) -> None:
         """Takes in that a master acts in another view from now on, with whom, and which buckets are its own in that."""
         known, now_s = self._masters[master], self.sight.now_s
-        meets = others and not known.others_s
-        gained = mine if meets else mine - known.mine
+        if others and not known.others_s:
+            self._doubt(master, now_s, "met others")
         known.gained_s = {bucket: at_s for bucket, at_s in known.gained_s.items() if bucket in mine}
-        known.gained_s |= dict.fromkeys(gained, now_s)
+        known.gained_s |= dict.fromkeys(mine - known.mine, now_s)
         standings = self.stores.store(master).standings
         known.had |= {bucket: standings[bucket].epoch for bucket in known.mine - mine if bucket in standings}
         known.mine, known.met = mine, known.met or bool(others)
@@ -127,6 +127,10 @@ class Doubts:
         known.silent_s.update(dict.fromkeys(suspect, self.sight.now_s))
         known.missing = frozenset(dead)
         known.waits = known.waits and bool(known.missing)
+
+    def missing(self, master: str) -> frozenset[str]:
+        """Returns whom a master held for dead at its last turn."""
+        return self._masters[master].missing
 
     # -- what is granted -----------------------------------------------------------------------
 
@@ -148,7 +152,7 @@ class Doubts:
             if self._is_vouched_for(master, bucket, since_s, words):
                 silent = {other for other in silent if known.silent_s.get(other, -inf) < since_s}
             if silent:
-                why = known.why if since_s > gained_s else "gained it, or met others"
+                why = known.why if since_s > gained_s else "gained it"
                 text = f"grants from bucket {bucket}, and {why} at {since_s:.3f} s"
                 self._tell(master, f"{text}: {told(silent)} has not let go of it since")
                 return

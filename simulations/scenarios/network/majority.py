@@ -145,4 +145,6 @@ SCENARIO = Scenario(
     replicas_min=2,
     masters_min=3,
     partition=Partition.MAJORITY,
+    pages_max=120,
+    hosts_max=5,
 )

@@ -57,6 +57,20 @@ def test_a_vote_is_on_the_disk_when_it_is_given() -> None:
     assert case.told == ["at 2.000 s c voted in ballot (1, 'a'), and its disk does not say so"]
 
 
+@pytest.mark.parametrize(
+    ("roll", "is_amiss"),
+    [(None, True), (Roll(FIRST, ONE, NO_BALLOT), True), (Roll(FIRST, TWO, NO_BALLOT), False),
+     (Roll(SECOND, NO_BALLOT, NO_BALLOT), False), (Roll((5, 1), NO_BALLOT, NO_BALLOT), False)],
+)  # fmt: skip
+def test_a_ballot_is_on_the_disk_when_somebody_is_asked_to_vote_in_it(roll: Roll | None, is_amiss: bool) -> None:
+    case = Case()
+
+    case.rules.opens("b", Poll(FIRST, TWO), roll, 2.0)
+
+    said = "at 2.000 s b asks for votes in ballot (2, 'b'), and its disk does not say so"
+    assert case.told == ([said] if is_amiss else [])
+
+
 @pytest.mark.parametrize(("accepted_in", "is_amiss"), [(ONE, False), (NO_BALLOT, True)])
 def test_who_has_accepted_something_says_so_in_every_later_ballot(accepted_in: Ballot, is_amiss: bool) -> None:
     case = Case()

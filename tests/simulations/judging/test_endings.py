@@ -28,6 +28,9 @@ class SeenWithAll(Seen):
     def named(self, ids: Iterable[str]) -> frozenset[str]:
         return frozenset(ids)
 
+    def departed(self) -> frozenset[str]:
+        return frozenset({"m8"})
+
 
 @dataclass
 class Case:
@@ -73,6 +76,13 @@ def test_no_job_is_finished_while_a_page_is_queued_where_anybody_can_be_asked(
     assert told == (
         [f"at 100.000 s m0 has job {JOB} finished while page 9 is queued on the disk of m1"] if is_amiss else []
     )
+
+
+@pytest.mark.parametrize(("missing", "is_amiss"), [(("m8", "m9"), True), (("m9",), False)])
+def test_nobody_misses_one_that_left_in_order(missing: tuple[str, ...], is_amiss: bool) -> None:
+    told = Case().becomes(BEGUN, OVER._replace(certificate=b"an end", missing=missing))
+
+    assert told == ([f"at 100.000 s m0 has job {JOB} finished, and misses m8, which left in order"] if is_amiss else [])
 
 
 @pytest.mark.parametrize(("signers", "is_amiss"), [(("m0",), True), (("m0", "m1"), False)])

@@ -99,6 +99,17 @@ def test_who_says_that_it_has_an_epoch_has_what_was_acknowledged_under_it(standi
     assert bool(case.told) == is_amiss
 
 
+def test_word_on_what_a_view_has_made_ones_own_since_need_not_be_followed() -> None:
+    case = Case()
+    case.owns("m1")
+    case.rules.released("m1", "m0", {BUCKET: Standing(2)}, [1])
+
+    case.rules.acts("m1", frozenset({BUCKET}))
+    case.rules.forgotten("m1", "m0", {BUCKET: 2})
+
+    assert case.told == []
+
+
 @pytest.mark.parametrize("is_back", [False, True])
 def test_late_word_to_give_up_what_is_ones_own_again_need_not_be_followed(is_back: bool) -> None:
     case = Case()
