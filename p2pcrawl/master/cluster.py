@@ -41,7 +41,7 @@ from p2pcrawl.overlay.tasks import end
 log = logging.getLogger(__name__)
 
 ROUND_S = 0.5
-"""Between two looks at whether a job is finished."""
+"""Between two looks at what is due, and at whether a job is finished."""
 HEIRS_LOOK_S = 0.25
 """Between two looks whether the others have confirmed that they have everything of one that leaves."""
 Conclude = Callable[[Job, int], Awaitable[None]]
@@ -128,6 +128,7 @@ class Cluster:
         self.views.start(looking=looking or missing)
         runs = (
             self.views.follow(),
+            self._tend(),
             self._watch_jobs(conclude or self._finish),
             self.caution.watch_clock(),
             self.upkeep.patrol(),
@@ -319,10 +320,8 @@ class Cluster:
             self.dispatch.flush()
         await settled.wait()
 
-    # -- jobs ---------------------------------------------------------------------------------
-
-    async def _watch_jobs(self, conclude: Conclude) -> None:
-        """Keeps every member told of every job; decides, where it falls to us, that one is finished."""
+    async def _tend(self) -> None:
+        """Begins what is due: loans, copies, what hosts ask for. No round waits for anybody."""
         while True:
             await asyncio.sleep(ROUND_S)
             self.budgets.tend()
@@ -330,6 +329,13 @@ class Cluster:
             self.neighbours.links_first.tend()
             self.neighbours.abreast.tend()
             self.upkeep.send_host_notes()
+
+    # -- jobs ---------------------------------------------------------------------------------
+
+    async def _watch_jobs(self, conclude: Conclude) -> None:
+        """Keeps every member told of every job; decides, where it falls to us, that one is finished."""
+        while True:
+            await asyncio.sleep(ROUND_S)
             try:
                 await self.mirroring.send_missing()
                 await self.neighbours.excess.drop_surplus()

@@ -845,6 +845,23 @@ STORIES = {
         "A slave that spoke of jobs, phases and fingerprints that there are not ended its master, and then the next.",
         Options(scenario="slaves-lie", seed=1, masters=3, slaves=2, pages=120, hosts=15),
     ),
+    "rounds-that-wait-for-a-sleeper": Story(
+        "While one stood still that was to be told of a job, its teller sent nobody what hosts had asked for.",
+        Options(
+            scenario="aimed",
+            seed=30128,
+            masters=7,
+            slaves=1,
+            replicas=3,
+            pages=120,
+            hosts=5,
+            private=0.5,
+            delay_s=0.0,
+            sinks=2,
+            latency_s=0.0005,
+            draws=("aims",),
+        ),
+    ),
     "forgot-whom-it-had-just-met": Story(
         "Masters whose power went soon did not know of the third any more, and settled links with two stores.",
         Plan(
