@@ -364,7 +364,7 @@ class Takeovers:
         allowed = _joined((*had.all, (had.epoch, max(had.epoch, standing.epoch))))
         spans = _spans_of(standing)
         self._epochs[bucket].add(standing.epoch)
-        if not self._is_all(bucket, allowed, spans):
+        if not self._is_all(bucket, allowed, self._sure(bucket, standing)):
             text = f"{how} that of bucket {bucket} it has {_told(spans)} up to {standing.epoch}"
             self._tell(node, f"{text}, and has followed, or was brought, {_told(allowed)} only")
         had.has(standing.epoch, spans)

@@ -284,3 +284,17 @@ def test_what_somebody_began_alone_and_has_on_no_disk_yet_is_there_and_empty() -
     case.stands("m2", 6, 6, 1)
 
     assert case.told == []
+
+
+@pytest.mark.parametrize(("epoch", "is_amiss"), [((3 << 12) + 9, False), ((4 << 12) + 9, True)])
+def test_who_begins_an_epoch_alone_says_nothing_of_a_rival_of_which_it_was_told_in_vain(
+    epoch: int, *, is_amiss: bool
+) -> None:
+    """It stood still when it was told, and its own epoch has the same turn."""
+    case, rival = Case(), (3 << 12) + 4
+    case.stands("m2", (2 << 12) + 9)
+    case.begins(rival, 2, "m2")
+
+    case.stands("m2", epoch)
+
+    assert any("was brought" in each for each in case.told) == is_amiss
