@@ -41,6 +41,9 @@ from ..model.waiting import Waiting
 from ..model.work.adopted import Adoptions
 from ..model.work.borrowed import Borrowed
 from ..model.work.borrowed import Sight as Borrowers
+from ..model.work.known_ends import KnownEnds
+from ..model.work.links_first import LinksFirst
+from ..model.work.links_first import Sight as Finders
 from ..model.work.meetings import Meetings
 from ..model.work.meetings import Sight as Meeting
 from ..model.work.order import Order
@@ -71,7 +74,7 @@ STEERING: Final = ("pause", "resume", "cancel", "retry", "set", "delete")
 
 class Witness(
     Presence, Members, Comrades, Distances, Doubters, Minds, Neighbours, Views, Voters, Hands, Askers, Orderly,
-    Borrowers, Meeting, Protocol,
+    Borrowers, Finders, Meeting, Protocol,
 ):  # fmt: skip
     """The harness's own knowledge of the machines, and of whom they count."""
 
@@ -119,6 +122,10 @@ class History:
         acquainted = Acquaintances(folder, sight.is_safe, {of: name for name, of in ids.items()})
         Takings(moments, self.takeovers, self.doubts, self.stores, acquainted)
         self._order = Order(self.stores, sight, self.links, self._teller("acknowledged"))
+        # With one copy nobody else is to have anything.
+        first = self.links if replicas > 1 else {}
+        self._ends = KnownEnds(self.stores, sight, replicas, self._teller("acknowledged"))
+        self._first = LinksFirst(self.stores, sight, first, self._teller("acknowledged"))
         self._endings = Endings(self.stores, sight, self._buckets.settled, self._teller("endings"))
         self._rounds = Rounds(self.stores, sight, self._teller("endings"))
         EndsSought(moments, self._rounds)
@@ -222,11 +229,12 @@ class History:
         """Says when each certificate was first on any disk."""
         return self._endings.certified
 
-    def brought(self, job: int, pages: Iterable[str]) -> None:
-        """Takes in which pages' items a sink is given, by their fingerprints in hex."""
+    def brought(self, master: str, job: int, pages: Iterable[str]) -> None:
+        """Takes in which pages' items a master gives to a sink, by their fingerprints in hex."""
         keys = [(*halves(bytes.fromhex(page)), job) for page in pages]
         self._rules.brought(keys)
         self._order.brought(keys)
+        self._ends.brought(master, keys)
 
     # -- what comes ----------------------------------------------------------------------------
 
@@ -237,6 +245,7 @@ class History:
             case "Copy":
                 rows = [((*halves(row.fingerprint), row.job), row.stamp) for row in message.rows]
                 taken = [rows, [(note.key, note.pause_s) for note in message.notes if note.pause_s]]
+                self._first.copies(moment.peer, moment.node, rows)
             case "Discover":
                 taken = [((*halves(link.fingerprint), message.job), link.seed) for link in message.links]
             case "Merge":
@@ -311,6 +320,7 @@ class History:
         pieces = {bucket: tuple(map(tuple, those)) for bucket, those in message.pieces.items()}
         standings = {b: standing_at(epoch, lack, base, pieces.get(b, ())) for b, epoch, lack, base in told}
         self._borrowed.claimed(moment.node, frozenset(buckets), asked[0])
+        self._first.lets_go(moment.node, moment.peer)
         self.permissions.let_go(moment.node, moment.peer, buckets, moment.at)
         self._buckets.released(moment.node, moment.peer, standings, message.rows)
 
@@ -394,6 +404,8 @@ class History:
 
     def has_stored_records(self, node: str, numbers: Collection[int], keys: Collection[Key]) -> None:
         self._order.looks(node)
+        self._first.looks(node)
+        self._ends.looks(node)
         self._tables.stored(node, numbers, keys)
 
     def has_new_items(self, node: str, key: Key) -> None:
@@ -422,6 +434,8 @@ class History:
         self._rounds.started(node)
         self._slaves.started(node)
         self._order.started(node)
+        self._first.started(node)
+        self._ends.started(node)
         self._endings.found(node, jobs)
 
     def has_stored(self, node: str, job: int, row: JobRow | None) -> None:
@@ -432,6 +446,7 @@ class History:
         self._endings.lost(node)
         self._buckets.lost(node)
         self._order.lost(node)
+        self._first.lost()
         self.takeovers.started(node)
         self.calls.lost(node)
 

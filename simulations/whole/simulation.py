@@ -33,6 +33,7 @@ from ..controls import control_of
 from ..controls.making.swaps import put_in
 from ..draws.limits import limited
 from ..kernel.clockwork import Deadlock, Livelock, OutOfTime
+from ..kernel.life import current_life
 from ..model.waiting import IN_LINE_S, WAIT_S, Bounds
 from ..observe.alarms import listening
 from ..observe.answering import answering
@@ -199,7 +200,9 @@ class Simulation:
         """Lets the history hear of what sinks are brought, and know the buckets of hosts."""
         for sink in sinks:
             if isinstance(sink, Destination):
-                sink.heard = lambda pages: self._history.brought(stage.job, [page.fingerprint for page in pages])
+                sink.heard = lambda pages: self._history.brought(
+                    current_life().node.name, stage.job, [page.fingerprint for page in pages]
+                )
         hosts = [host for host in stage.web.hosts.values() if host.pages]
         self._history.hosts = {host.name: host_key(host.pages[0].url) for host in hosts}
         self._history.permissions.buckets = {name: bucket_of_hash(key) for name, key in self._history.hosts.items()}

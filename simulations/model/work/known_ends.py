@@ -1,0 +1,95 @@
+"""The rule of items: none goes out while the end of its page is with one master alone, and another one is there that
+could have it (docs/copies.md, docs/sinks.md).
+
+Whoever loses its disk then has brought what others know nothing of: the page is fetched again, and its items are
+brought beside what is there. It is so of one that is back with its disk, too, which may have told nobody of the last
+of what is on it; but one that is the only one brings what it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from ..acknowledged import Tell
+from ..stores import Key, Stores, phase_of
+
+LOOKED_FOR_S: Final = 5.0
+"""So long one that is back looks for those that it knew."""
+NEVER_S: Final = -1.0
+_ENDED: Final = 30
+"""A stamp without its last bits says of which visit, and how, a page has ended."""
+
+
+class Sight(Protocol):
+    """The harness's own knowledge of the machines, and of whom they count."""
+
+    @property
+    def now_s(self) -> float: ...
+
+    def fellows(self, master: str) -> frozenset[str]:
+        """Returns the others that a master counts at this moment."""
+
+    def away_since(self, since_s: float) -> frozenset[str]:
+        """Returns the masters to which anything has happened since then, and those to which it happens still."""
+
+    def set_back(self, master: str) -> bool:
+        """Tells whether a master's disk is as it was at an earlier time, and all was not copied anew since."""
+
+    def damaged(self) -> bool:
+        """Tells whether what is on a disk was ever damaged."""
+
+    def deleted(self, job: int) -> bool:
+        """Tells whether somebody has had a job deleted."""
+
+    def name(self, key: Key) -> str:
+        """Returns the URL of a fact."""
+
+
+@dataclass(slots=True)
+class KnownEnds:
+    """Judges the items that masters give to sinks."""
+
+    stores: Stores
+    sight: Sight
+    replicas: int
+    tell: Tell
+    _began: dict[str, float] = field(default_factory=dict)
+    _alone_s: dict[str, float] = field(default_factory=dict)
+    """When a master was last the only one for longer than it looks for others."""
+
+    def started(self, master: str) -> None:
+        """Takes in that a master begins anew, with what is on its disk."""
+        self._began[master] = self.sight.now_s
+        self._alone_s.pop(master, None)
+
+    def looks(self, master: str) -> None:
+        """Takes down whether a master counts others; it is called with each of its transactions."""
+        if not self.sight.fellows(master) and self.sight.now_s > self._began.get(master, 0.0) + LOOKED_FOR_S:
+            self._alone_s[master] = self.sight.now_s
+
+    def brought(self, master: str, keys: Iterable[Key]) -> None:
+        """Judges the items of pages that a master gives to a sink."""
+        self.looks(master)
+        if self.replicas < 2 or self.sight.damaged() or any(map(self.sight.set_back, self.stores.of)):
+            return
+        store, began_s = self.stores.store(master), self._began.get(master, 0.0)
+        for key in keys:
+            stamp, ended_s = store.records.get(key, 0), max(began_s, store.changed.get(key, began_s))
+            if not phase_of(stamp) or self.sight.deleted(key[2]) or self._alone_s.get(master, NEVER_S) >= ended_s:
+                continue
+            there = self.sight.fellows(master) - self.sight.away_since(ended_s)
+            if there and not self._is_known(master, key, stamp):
+                text = f"gives a sink the items of {self.sight.name(key)}, whose end it alone has"
+                others = ", ".join(sorted(there))
+                self.tell(
+                    f"at {self.sight.now_s:.3f} s {master} {text} since {ended_s:.3f} s, though {others} is there"
+                )
+                return
+
+    def _is_known(self, master: str, key: Key, stamp: int) -> bool:
+        """Tells whether anybody else knows the end of a page, or knew it on a disk that was lost."""
+        others = [store.stamp(key) for name, store in self.stores.of.items() if name != master]
+        lost = [lost.facts.get(key, 0) for lost in self.stores.lost]
+        return any(each >> _ENDED >= stamp >> _ENDED for each in (*others, *lost))

@@ -1,0 +1,124 @@
+"""The model of known ends tells of items that go out while one master alone knows that their page has ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from simulations.model.stores import Key, Stores, stamp_of
+from simulations.model.work.known_ends import LOOKED_FOR_S, KnownEnds
+
+JOB = 7
+PAGE: Key = (0, 1, JOB)
+DONE, QUEUED = stamp_of(0, 3, 1, 0), stamp_of(0, 0, 0, 0)
+
+
+@dataclass
+class Seen:
+    """What somebody saw of two masters."""
+
+    now_s: float = 100.0
+    others: frozenset[str] = frozenset({"m1"})
+    away: frozenset[str] = frozenset()
+    is_set_back: bool = False
+    is_damaged: bool = False
+    is_deleted: bool = False
+
+    def fellows(self, master: str) -> frozenset[str]:
+        return self.others
+
+    def away_since(self, since_s: float) -> frozenset[str]:
+        return self.away
+
+    def set_back(self, master: str) -> bool:
+        return self.is_set_back
+
+    def damaged(self) -> bool:
+        return self.is_damaged
+
+    def deleted(self, job: int) -> bool:
+        return self.is_deleted
+
+    def name(self, key: Key) -> str:
+        return f"page {key[1]}"
+
+
+@dataclass
+class Case:
+    """A page that has ended at m0 a moment ago, and that m1 has queued."""
+
+    sight: Seen = field(default_factory=Seen)
+    replicas: int = 2
+    told: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.stores = Stores()
+        self.rules = KnownEnds(self.stores, self.sight, self.replicas, self.told.append)
+        own = self.stores.store("m0")
+        own.records[PAGE], own.changed[PAGE] = DONE, 99.0
+        self.stores.store("m1").held[PAGE] = QUEUED
+
+    def brings(self) -> list[str]:
+        self.rules.brought("m0", [PAGE])
+        return self.told
+
+
+def test_items_go_out_when_another_one_knows_the_end() -> None:
+    case = Case()
+    case.stores.store("m1").held[PAGE] = DONE
+
+    assert case.brings() == []
+
+
+def test_items_of_an_end_that_one_alone_knows_are_held_against_it() -> None:
+    assert Case().brings() == [
+        "at 100.000 s m0 gives a sink the items of page 1, whose end it alone has since 99.000 s, though m1 is there"
+    ]
+
+
+def test_who_is_back_is_held_to_that_from_its_first_moment_on() -> None:
+    case = Case(Seen(others=frozenset()))
+    case.rules.started("m0")
+    case.sight.now_s += LOOKED_FOR_S / 2
+    case.rules.looks("m0")
+    case.sight.others = frozenset({"m1"})
+
+    assert "since 100.000 s" in case.brings()[0]
+
+
+def test_who_was_the_only_one_brings_what_it_has() -> None:
+    case = Case(Seen(others=frozenset()))
+    case.rules.started("m0")
+    case.sight.now_s += 2 * LOOKED_FOR_S
+    case.rules.looks("m0")
+    case.sight.others = frozenset({"m1"})
+
+    assert case.brings() == []
+
+
+def test_who_knew_it_and_lost_its_disk_counts() -> None:
+    case = Case()
+    case.stores.store("m1").held[PAGE] = DONE
+    case.stores.lose("m1", 99.5)
+
+    assert case.brings() == []
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        Seen(others=frozenset()),
+        Seen(away=frozenset({"m1"})),
+        Seen(is_set_back=True),
+        Seen(is_damaged=True),
+        Seen(is_deleted=True),
+    ],
+    ids=["nobody is there", "the other one was away", "a disk was set back", "a disk was damaged", "deleted"],
+)
+def test_where_nobody_else_need_know_it_nothing_is_told(seen: Seen) -> None:
+    assert Case(seen).brings() == []
+
+
+def test_with_one_copy_nobody_else_is_to_know_it() -> None:
+    assert Case(replicas=1).brings() == []
