@@ -6,14 +6,14 @@ after the word to drop them.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Set
 
 from p2pcrawl.core.buckets.bitmaps import bitmap_of
 from p2pcrawl.core.buckets.copy_ledger import Copying
 from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.master.jobs.job import KnownJobs
 from p2pcrawl.master.jobs.openings import Openings
-from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.cluster.node import Member, NodeId
 from p2pcrawl.overlay.peers import Peers
 from p2pcrawl.wire.messages.peer_messages import Copy, CopyRow, DropCopies, Dropped, WireHostNote
 
@@ -94,19 +94,27 @@ class Excess:
         if not others:
             self._all_told_at = view, self._moves
             return
-        complete = self._copying.complete()
+        complete, generation = self._copying.complete(), self._ownership.generation
         # Members that leave wait for this; one that does not answer must not hold them up.
         for member in sorted(others, key=lambda m: not m.leaving):
-            # One that leaves waits till it has nothing: it is told of all, whatever is known of it. So are all when
-            # there are jobs: copies that a former owner made may have been under way when it said that it had none.
-            trusted = not member.leaving and not self._jobs
-            empty = self._empty_of.get(member.id, set()) if trusted else set()
-            free = [b for b in complete if b not in empty and member.id not in self._ownership.holders(b)]
-            moves = self._moves
-            answer = await self._peers.ask(member.id, self._word(view, free)) if free else Dropped(0, True)
-            few = self._copying.owned() - complete if member.leaving else ()
-            if few and answer.agreed:
-                answer = await self._peers.ask(member.id, self._word(view, few, few=True))
-            if answer.agreed and self._moves == moves:
-                self.dropped_for[member.id] = view
-                self.emptied(member.id, free)
+            await self._tell(member, complete, generation)
+            if self._ownership.generation != generation:
+                # We may have stood still, and others may have gone on without us: what we know of copies is of before,
+                # though the view is the same again.
+                return
+
+    async def _tell(self, member: Member, complete: Set[int], generation: int) -> None:
+        """Tells one other what to drop of these, of which enough others have copies."""
+        # One that leaves waits till it has nothing: it is told of all, whatever is known of it. So are all when there
+        # are jobs: copies that a former owner made may have been under way when it said that it had none.
+        trusted = not member.leaving and not self._jobs
+        empty = self._empty_of.get(member.id, set()) if trusted else set()
+        free = [b for b in complete if b not in empty and member.id not in self._ownership.holders(b)]
+        view, moves = self._ownership.view, self._moves
+        answer = await self._peers.ask(member.id, self._word(view, free)) if free else Dropped(0, True)
+        few = self._copying.owned() - complete if member.leaving else ()
+        if few and answer.agreed and self._ownership.generation == generation:
+            answer = await self._peers.ask(member.id, self._word(view, few, few=True))
+        if answer.agreed and self._moves == moves:
+            self.dropped_for[member.id] = view
+            self.emptied(member.id, free)

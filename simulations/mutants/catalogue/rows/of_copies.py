@@ -234,6 +234,7 @@ MUTANTS = (
         old="DropCopies(0, view, ",
         new="DropCopies(0, self._ownership.view, ",
         harm="The view changes while others are told: copies are dropped that its holders do not have yet.",
+        equivalent="Nobody is told anything more once the view has changed, so both are the same.",
     ),
     Mutant(
         name="moved-surplus-forgotten",

@@ -140,4 +140,12 @@ MUTANTS = (
         new="_rank(account) < _rank(known)",
         harm="What a dead master counted last is replaced by what it had counted before.",
     ),
+    Mutant(
+        name="drops-by-what-was-known",
+        kind=Slip.RACE,
+        where=_HELD + "excess:Excess.drop_surplus",
+        old="            if self._ownership.generation != generation:\n",
+        new="            if self._ownership.view != view:\n",
+        harm="One stands still while it tells others to drop copies, and goes on with that: these may be the last.",
+    ),
 )

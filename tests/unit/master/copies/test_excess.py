@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
+
+import pytest
 
 from p2pcrawl.core.buckets.copy_ledger import Copying
 from p2pcrawl.core.buckets.ownership import Ownership
@@ -15,14 +18,25 @@ from tests.peers import FakePeers, member
 ME, *OTHERS = [NodeId(f"{n}" * 40) for n in range(4)]
 
 
-async def test_the_word_to_drop_holds_in_the_view_in_which_others_had_enough() -> None:
-    """Whoever acts in the next one may have the last copy of what its holders do not have yet."""
+def another_view(ownership: Ownership) -> None:
+    ownership.change([member(node) for node in (ME, *OTHERS[:2])], 8)
+
+
+def all_claimed_anew(ownership: Ownership) -> None:
+    ownership.claim_anew()
+
+
+@pytest.mark.parametrize("happens", [another_view, all_claimed_anew])
+async def test_nobody_else_is_told_to_drop_copies_by_what_was_known_before(
+    happens: Callable[[Ownership], None],
+) -> None:
+    """Others may have gone on without us, in a view between two that are the same, and have the last copies."""
     told: list[int] = []
 
     async def answer(node: NodeId, request: Any) -> Dropped:
         assert isinstance(request, DropCopies)
         told.append(request.view)
-        ownership.view = 8
+        happens(ownership)
         return Dropped(0, True)
 
     everybody = [member(node) for node in (ME, *OTHERS)]
@@ -40,4 +54,4 @@ async def test_the_word_to_drop_holds_in_the_view_in_which_others_had_enough() -
         FakePeers(ME, everybody, answer), ownership, copying, cast("Any", {}), cast("Any", None)
     ).drop_surplus()
 
-    assert told == [7, 7, 7]
+    assert told == [7]
