@@ -81,7 +81,9 @@ class HotQueues:
             self.members.discard(candidate.record)
         self.held -= len(queue.hot) - limit
         del queue.hot[limit:]
-        queue.horizon = queue.hot[-1][2].rank
+        if not queue.more or queue.horizon is not None:
+            # Else the whole is to be loaded again, and what lies on disk before the tail may not be in memory.
+            queue.horizon = queue.hot[-1][2].rank
         queue.more = True
 
     # -- loading ------------------------------------------------------------------------------

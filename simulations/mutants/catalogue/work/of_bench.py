@@ -38,6 +38,14 @@ MUTANTS = (
         harm="What was read of a queue before it was to be read anew counts as all of it: the beginning is lost.",
     ),
     Mutant(
+        name="trimmed-where-it-ends",
+        kind=Slip.FENCE,
+        where="p2pcrawl.core.bench.hot_queues:HotQueues.trim",
+        old="if not queue.more or queue.horizon is not None:",
+        new="if queue.hot:",
+        harm="New pages fill memory before a queue was read anew: what lies before them is never asked for.",
+    ),
+    Mutant(
         name="resumed-as-it-was",
         kind=Slip.RETRY,
         where="p2pcrawl.master.jobs.lifecycle:Lifecycle.steer",

@@ -114,3 +114,19 @@ def test_load_that_began_before_its_queue_was_to_be_loaded_anew_is_none(part: st
 
     assert late.after > LOWEST
     assert [want.after for want in bench.wants(1)] == [LOWEST]
+
+
+def test_what_lies_before_the_tail_of_a_queue_that_is_to_be_loaded_anew_is_loaded_too() -> None:
+    """New pages fill memory before that: where it ends says nothing of what it lacks."""
+    bench = Workbench(FEW_IN_MEMORY)
+    bench.open_job(1, pace_of())
+    frontier = Frontier(bench)
+    frontier.cycle([replace(candidate(n), bucket=5 if n < 2 else 0) for n in range(1, 9)], limit=0)
+    (queue,) = frontier.disk.values()
+
+    bench.remove({5})
+    del queue[1]
+    frontier.cycle([candidate(n) for n in range(9, 12)], limit=0)
+    frontier.drain()
+
+    assert sorted(frontier.granted) == [*range(2, 12)]
