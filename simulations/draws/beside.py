@@ -14,6 +14,7 @@ from ..kernel.moments import CAME, COMES, COMMITS, COMMITTED, LEAVES, LEFT
 from ..play.aims import BOTH, NODE, PEER, Aim, elsewhere
 from ..play.faults import Fault
 from ..play.options import KEYS, Options
+from .stalls import drawn_hesitations, with_stalls
 
 AIMS: Final = (2, 5)
 DEPTHS: Final = (0, 10_000, 20_000, 30_000)
@@ -31,6 +32,9 @@ UNAIMED: Final = frozenset({"alone", "newcomers", "clearing", "inject", "boards"
 """Scenarios that count on nothing else happening, or lose disks that nothing else may be lost with."""
 KEEPS_DISKS: Final = frozenset({"majority", "massacre", "wiped", "swarm", "aimed"})
 """Scenarios in which disks are lost already: aims take no more of them."""
+
+OPEN: Final = frozenset({"churn", "clocks", "hot-host", "lying-disks", "rolling", "slow-owner", "steady"})
+"""Scenarios in which the network may be cut, and who is down be started, at any time."""
 
 _MESSAGE, _STORE = (LEAVES, LEFT, COMES, CAME), (COMMITS, COMMITTED)
 KINDS: Final[dict[str, tuple[tuple[str, ...], int]]] = {
@@ -116,6 +120,8 @@ def drawn_beside(options: Options) -> tuple[Fault | Aim, ...]:
         drawn += drawn_verbs(options)
     if "aims" in options.draws and options.scenario not in UNAIMED:
         drawn += drawn_aims(options)
+    if "hesitation" in options.draws:
+        drawn += drawn_hesitations(options)
     return tuple(drawn)
 
 
@@ -216,7 +222,8 @@ def drawn_aims(options: Options) -> list[Aim]:
                 place=f"aim {number + 1} besides",
             )
         )
-    return made
+    allowed = [*does, *(("split", "start") if options.scenario in OPEN else ())]
+    return with_stalls(made, options, allowed, majority=there["majority"])
 
 
 def _said(

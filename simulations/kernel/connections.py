@@ -130,6 +130,7 @@ class Pipe:
         self._stuck: deque[bytes] = deque()
         self._flushing = False
         self._stalled_since: float | None = None
+        self._held_until = 0.0
         self._wants_room = False
         self._gone = False
         self._ended = False
@@ -140,6 +141,10 @@ class Pipe:
         while acks and acks[0][0] <= now:
             self._unread -= acks.popleft()[1]
         return WINDOW - self._unread
+
+    def hold_up(self, until: float) -> None:
+        """Lets nothing arrive until a moment: neither what is on its way, nor what is sent behind it."""
+        self._held_until = max(self._held_until, until)
 
     def want_room(self) -> None:
         """Tells the reader of the source when there is room again."""
@@ -163,6 +168,8 @@ class Pipe:
             when += wait
             wait = min(2 * wait, _RETRY_MAX_S)
             self._network.traffic.retransmitted += 1
+        if (hesitation := path.source.hesitation) is not None and path.source is not path.target:
+            when += hesitation.of_segment_s()
         self._last_arrival = when = max(when, self._last_arrival)
         self._loop.world_at(when, self._arrive, data)
 
@@ -196,6 +203,11 @@ class Pipe:
             if not self._gone:
                 self._stuck.append(data)
                 self._stall()
+            return
+        if self._loop.now < self._held_until:
+            if not self._gone:
+                self._stuck.append(data)
+                self._flush()
             return
         self._target.receive(data)
 
@@ -241,7 +253,10 @@ class Pipe:
             self._loop.world_at(now + self._path.delay(), self._flush)
 
     def _flush(self) -> None:
-        self._flushing = False
+        self._flushing = self._loop.now < self._held_until
+        if self._flushing:
+            self._loop.world_at(self._held_until, self._flush)
+            return
         while self._stuck:
             if self._path.closed:
                 self._stall()

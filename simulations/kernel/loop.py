@@ -12,8 +12,9 @@ import socket
 from asyncio import sslproto
 from collections.abc import Callable, Sequence
 from contextvars import Context, copy_context
+from functools import partial
 from ssl import SSLContext
-from typing import TYPE_CHECKING, Any, TypeVarTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVarTuple
 from weakref import WeakKeyDictionary
 
 from .clockwork import Clockwork
@@ -32,6 +33,15 @@ Ts = TypeVarTuple("Ts")
 _NAME_DELAY_S = 0.001
 
 
+class _Call(NamedTuple):
+    """A call in an executor."""
+
+    executor: Any
+    context: Context
+    future: asyncio.Future[Any]
+    act: Callable[[], Any]
+
+
 class SimLoop(Clockwork):
     """The event loop that all nodes of a world share. The world gives it its network."""
 
@@ -42,6 +52,10 @@ class SimLoop(Clockwork):
         self._connected: WeakKeyDictionary[socket.socket, End] = WeakKeyDictionary()
         self._busy_until: WeakKeyDictionary[Any, tuple[float, float]] = WeakKeyDictionary()
         """When each executor has acted on its last call, and when it answers it."""
+        self._behind: WeakKeyDictionary[Any, list[_Call]] = WeakKeyDictionary()
+        """The calls of each executor that wait behind one that is held up."""
+        self._held_up_s: float | None = None
+        """How much longer the call takes that runs at this moment; None while none does."""
 
     # -- names
 
@@ -220,6 +234,8 @@ class SimLoop(Clockwork):
         future = self.create_future()
         life = LIFE.get()
         delay_s = 0.001 if life is None else life.node.executor_delay_s
+        if life is not None and life.node.hesitation is not None:
+            delay_s += life.node.hesitation.of_call_s()
         done, acts = self.now + delay_s, self.now + delay_s / 2
         if executor is not None:
             acted, busy = self._busy_until.get(executor, (0.0, 0.0))
@@ -227,27 +243,52 @@ class SimLoop(Clockwork):
             acts = max(done - delay_s / 2, acted)
             self._busy_until[executor] = acts, done
         context = copy_context()
-        self.node_at(acts, context, self._call, done, context, future, func, args)
+        self.node_at(acts, context, self._call, done, _Call(executor, context, future, partial(func, *args)))
         return future
 
-    def _call(
-        self,
-        done: float,
-        context: Context,
-        future: asyncio.Future[Any],
-        func: Callable[..., Any],
-        args: tuple[Any, ...],
-    ) -> None:
-        if future.cancelled():
+    def hold_up(self, for_s: float) -> bool:
+        """Makes the call of an executor that runs at this moment take so much longer: nobody hears of its effect before
+        that, and what is behind it waits. Tells whether one runs.
+        """
+        if self._held_up_s is None:
+            return False
+        self._held_up_s += for_s
+        return True
+
+    def _call(self, done: float, call: _Call) -> None:
+        """Makes a call, which is answered when it is done."""
+        if call.future.cancelled():
             return
+        if call.executor is not None and (behind := self._behind.get(call.executor)) is not None:
+            behind.append(call)
+            return
+        result, failed, self._held_up_s = None, None, 0.0
         try:
-            result = func(*args)
+            result = call.act()
         except (SystemExit, KeyboardInterrupt):
             raise
         except BaseException as error:
-            self.node_at(done, context, _answer, future, None, error)
-        else:
-            self.node_at(done, context, _answer, future, result, None)
+            failed = error
+        held_up_s, self._held_up_s = self._held_up_s, None
+        self.node_at(done + held_up_s, call.context, _answer, call.future, result, failed)
+        if held_up_s and call.executor is not None:
+            self._hold_up(call, done + held_up_s)
+
+    def _hold_up(self, call: _Call, until: float) -> None:
+        """Lets all that its executor is given wait for a call."""
+        self._behind[call.executor] = []
+        acted, busy = self._busy_until[call.executor]
+        self._busy_until[call.executor] = max(acted, until), until + max(busy - self.now, 0.0)
+        self.node_at(until, call.context, self._go_on, call.executor)
+
+    def _go_on(self, executor: Any) -> None:
+        """Makes the calls that have waited, in their order."""
+        for call in self._behind.pop(executor):
+            life = call.context.get(LIFE)
+            if life is not None and life.halted:
+                self.node_at(self.now, call.context, self._call, self.now, call)
+            else:
+                call.context.run(self._call, self.now, call)
 
     async def shutdown_default_executor(self, *_: object) -> None:
         pass

@@ -51,6 +51,8 @@ class Moment(NamedTuple):
     """The number of moments of this kind and phase since somebody began to listen, this one included."""
     what: Any
     """The frame that leaves, the message that came, what was asked and answered, or the error in place of an answer."""
+    end: Any = None
+    """The end of the connection that a message goes over."""
 
 
 Listener = Callable[[Moment], None]
@@ -104,7 +106,7 @@ class Moments:
         """Tells whether anybody hears of moments of this kind."""
         return bool(self.listeners) or kind in self.recorders
 
-    def happen(self, node: str, kind: str, phase: str, peer: str = "", what: Any = None) -> None:
+    def happen(self, node: str, kind: str, phase: str, peer: str = "", what: Any = None, end: Any = None) -> None:
         """Tells all who hear of it of one moment."""
         if (recorders := self.recorders.get(kind)) is not None and phase in recorders:
             told = Moment(self._clock.now, node, kind, phase, peer, 0, what)
@@ -113,6 +115,6 @@ class Moments:
         if not self.listeners:
             return
         count = self._counts[kind, phase] = self._counts.get((kind, phase), 0) + 1
-        moment = Moment(self._clock.now, node, kind, phase, peer, count, what)
+        moment = Moment(self._clock.now, node, kind, phase, peer, count, what, end)
         for listener in tuple(self.listeners):
             listener(moment)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from .life import Clock, Life, NodeDown, outside
 from .network import Traffic, Where
+from .paths import Hesitation
 from .tasks import pending
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ class Node:
         self.moments = world.moments
         self.executor_delay_s = DISK_S
         """How long a call in an executor (a disk, a thread) takes."""
+        self.hesitation: Hesitation | None = None
+        """Some calls in executors, and some of what it sends, take longer."""
         self.disk_full = False
         """Nothing can be committed there, until it is freed."""
         self.disk_error: DiskError | None = None

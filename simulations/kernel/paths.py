@@ -61,6 +61,33 @@ class Dice:
         return ((mixed ^ (mixed >> 31)) >> 11) * 1.1102230246251565e-16
 
 
+class Hesitation:
+    """The hesitation of one machine: of its calls to the disk, and of what it sends over connections, a few take long,
+    and what is behind them waits. Datagrams go on. Its dice are its own.
+    """
+
+    __slots__ = ("_calls", "_segments", "longest_s", "share")
+
+    def __init__(self, seed: object, name: str, share: float, longest_s: float) -> None:
+        self.share = share
+        """Of calls and of segments that take longer."""
+        self.longest_s = longest_s
+        """How much longer at most; half of them less than a seventh of it, and none less than a fiftieth."""
+        self._calls = Dice(seed, name, "hesitates at its disk")
+        self._segments = Dice(seed, name, "hesitates in sending")
+
+    def of_call_s(self) -> float:
+        """Draws how much longer a call to the disk takes."""
+        return self._drawn_s(self._calls)
+
+    def of_segment_s(self) -> float:
+        """Draws how much longer something takes that is sent."""
+        return self._drawn_s(self._segments)
+
+    def _drawn_s(self, dice: Dice) -> float:
+        return self.longest_s * 0.02 ** dice.roll() if dice.roll() < self.share else 0.0
+
+
 class Path:
     """One direction between two machines. Its dice are its own: traffic elsewhere changes nothing here."""
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 from ..world.web import Visit
 from .folders import Print, print_of
@@ -18,6 +19,8 @@ LEAVE = "leave"
 """One goes in order: it hands over first, so this excuses nothing, as long as there are heirs."""
 PAUSE = "pause"
 """One stands still."""
+STALL = "stall"
+"""What goes between a slave and its master is held up."""
 SET_BACK = "set back"
 """One dies, and its disk is as it was at an earlier time."""
 
@@ -30,6 +33,16 @@ class Deed:
     do: str
     who: tuple[str, ...] = ()
     groups: tuple[tuple[str, ...], ...] = ()
+
+
+class Stall(NamedTuple):
+    """A message, or a call to a disk, that is held up: nothing else of those concerned stands still."""
+
+    began_s: float
+    ended_s: float
+    what: str
+    """The kind of the message, or the method that stores something."""
+    nodes: frozenset[str]
 
 
 @dataclass(slots=True)

@@ -3,18 +3,23 @@
 An aim waits for its moments from the beginning of the job, counts them, and strikes once: on the spot, in the middle of
 the code that runs there. What the cluster promises to bear is kept: when it cannot bear a blow, the aim waits for the
 next moment of its kind at which it can, unless the aim goes beyond that on purpose.
+
+An aim may also hold up what happens at its moment, and nothing else of that node: a *stall*. Whatever waits for that
+waits for long then, and somebody else may be struck meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from random import Random
 from typing import Any, Final
 
 from ..kernel.life import outside
-from ..kernel.moments import Moment
+from ..kernel.moments import CAME, COMES, COMMITS, COMMITTED, LEAVES, LEFT, Moment
+from ..observe.incidents import LEAVE
 from ..world.machines import Machine, PeerMachine
 from .stage import Stage
 
@@ -22,6 +27,15 @@ NODE, PEER, BOTH = SIDES = ("node", "peer", "both")
 """Whose code runs at the moment, who is at the other end of its link, or the two of them."""
 BLOWS: Final = ("crash", "power-loss", "wipe", "freeze", "split")
 """The words of a plan's faults that can be aimed."""
+STALL: Final = "stall"
+"""What happens at the moment is held up: as a message leaves or has left, that message and all behind it; as it comes
+or came, the answer, likewise; as something is stored, the word that it is, and what is stored behind it."""
+STALLED: Final = (LEAVES, LEFT, COMES, CAME, COMMITS, COMMITTED)
+"""The phases at which something can be held up."""
+MEANWHILE: Final = (*BLOWS, "leave", "start")
+"""The words for what may happen to somebody while something is held up; who is to start is one that is down."""
+AGAIN_S: Final = 0.25
+"""What the cluster cannot bear yet is tried again after this time, for as long as something is held up."""
 ELSEWHERE: Final = 0.25
 """The share of drawn aims that strike somebody else than those at their moment."""
 FOR_S: Final = 10.0
@@ -36,7 +50,7 @@ class Aim:
     """The kind of the moment: a message's type, the method that writes into a store, or a verb."""
     phase: str
     do: str
-    """One of BLOWS."""
+    """One of BLOWS, or STALL."""
     nth: int = 1
     """Counted from the beginning of the job; a later one, if the cluster cannot bear the blow then."""
     side: str = NODE
@@ -50,6 +64,11 @@ class Aim:
     """Only moments of this node count; nothing: those of all."""
     who: str = ""
     """Who is struck at the moment, wherever that is; nothing: whom ``side`` says."""
+    then: str = ""
+    """While something is held up, what strikes those whom ``side`` or ``who`` names, ``apart_s`` later, or as soon as
+    the cluster can bear it: one of MEANWHILE."""
+    then_for_s: float = FOR_S
+    """After which time that is undone."""
     beyond: bool = False
     """It strikes whether the cluster promises to bear that or not."""
     place: str = ""
@@ -57,6 +76,9 @@ class Aim:
 
     def __str__(self) -> str:
         at = f"when {self.kind} {self.phase} for the {self.nth}. time" + (f" at {self.of}" if self.of else "")
+        if self.do == STALL:
+            later = f" and {self.then} of {self.who or self.side} {self.apart_s:g} s later" if self.then else ""
+            return f"stall for {self.for_s:g} s{later} {at}"
         what = self.do if not self.peer_do else f"{self.do} and {self.peer_do}"
         later = f", {self.apart_s * 1000:g} ms apart" if self.apart_s else ""
         return f"{what} of {self.who or self.side} {at}{later}"
@@ -80,6 +102,8 @@ class Aimer:
         self._seen = [0] * len(aims)
         self._under_way = 0
         """Blows that are to come, or to be undone."""
+        self._leaving: list[asyncio.Future[None]] = []
+        """Those that leave in order."""
 
     async def run(self) -> None:
         """Lets all aims strike; returns when each has, and is undone, or the job has ended."""
@@ -87,7 +111,10 @@ class Aimer:
         stop = stage.world.moments.listen(self._hear)
         try:
             await stage.until(lambda: stage.ended or not (self._waiting or self._under_way))
+            await asyncio.gather(*self._leaving)
         finally:
+            for leaving in self._leaving:
+                leaving.cancel()
             stop()
             never = [aim.place or str(aim) for aim in self._waiting]
             self._waiting.clear()
@@ -102,12 +129,64 @@ class Aimer:
                 if self._seen[place] >= aim.nth:
                     due.append(aim)
         for aim in due:
-            hit = self._hit(aim, moment)
             with outside():
-                if hit and self._may(aim, hit):
+                if self._stall(aim, moment) if aim.do == STALL else self._try(aim, moment):
                     place = self._waiting.index(aim)
                     del self._waiting[place], self._seen[place]
-                    self._strike_all(aim, hit, moment)
+
+    def _try(self, aim: Aim, moment: Moment) -> bool:
+        """Strikes, if those are there whom it would befall, and the cluster promises to bear it."""
+        hit = self._hit(aim, moment)
+        if not hit or not self._may({aim.do, aim.peer_do} - {""}, hit, beyond=aim.beyond):
+            return False
+        self._strike_all(aim, hit, moment)
+        return True
+
+    def _stall(self, aim: Aim, moment: Moment) -> bool:
+        """Holds up what happens at this moment, if that can be."""
+        stage, concerned = self._stage, [moment.node]
+        if moment.phase in (COMMITS, COMMITTED):
+            if not self._loop.hold_up(aim.for_s):
+                return False
+        else:
+            if moment.end is None or moment.peer not in self._machines or moment.peer == moment.node:
+                return False
+            moment.end.out.hold_up(moment.at + aim.for_s)
+            concerned.append(moment.peer)
+        there = [self._machines[name] for name in concerned]
+        told = self._told(aim, there, moment)
+        stage.stall(aim.kind, there, aim.for_s)
+        self._begin(moment.at + aim.for_s, self._end)
+        if aim.then:
+            self._begin(moment.at + aim.apart_s, self._strike_meanwhile, aim, moment, told)
+        return True
+
+    def _begin(self, when: float, act: Callable[..., object], *args: Any) -> None:
+        """Has something done that is waited for."""
+        self._under_way += 1
+        self._loop.world_at(when, act, *args)
+
+    def _end(self) -> None:
+        self._under_way -= 1
+
+    def _strike_meanwhile(self, aim: Aim, moment: Moment, told: dict[str, Any]) -> None:
+        """Strikes while something is held up, as soon as the cluster promises to bear that."""
+        hit = self._down() if aim.then == "start" else self._hit(aim, moment)
+        if not hit or not self._may({aim.then}, hit, beyond=aim.beyond):
+            again_s = self._stage.world.now + AGAIN_S
+            if again_s < moment.at + aim.for_s:
+                self._loop.world_at(again_s, self._strike_meanwhile, aim, moment, told)
+            else:
+                self._end()
+            return
+        told["meanwhile"] = [machine.name for machine in hit]
+        self._stage.world.note(f"aim {aim.place}: {aim.then} of {' and '.join(told['meanwhile'])}, meanwhile")
+        self._strike(aim.then, hit, aim.then_for_s)
+
+    def _down(self) -> list[PeerMachine]:
+        """Returns one that is down and is to come back, if there is any."""
+        down: list[PeerMachine] = [machine for machine in self._stage.staying if not machine.node.up]
+        return down[:1]
 
     def _hit(self, aim: Aim, moment: Moment) -> list[PeerMachine]:
         """Returns whom it would befall: nobody, unless all that are named are there, and are not the same."""
@@ -117,20 +196,22 @@ class Aimer:
         there = [m for m in found if m.node.up and not m.node.paused]
         if len(there) < len(names) or (aim.side == PEER and moment.peer == moment.node):
             return []
-        needs = {"wipe", "split"} & {aim.do, aim.peer_do}
+        needs = {"wipe", "split", "leave"} & {aim.do, aim.peer_do, aim.then}
         return [] if needs and not all(isinstance(m, Machine) for m in there) else there
 
-    def _may(self, aim: Aim, hit: Sequence[PeerMachine]) -> bool:
+    def _may(self, blows: Set[str], hit: Sequence[PeerMachine], *, beyond: bool) -> bool:
         """Tells whether the cluster promises to bear this now.
 
         Who loses its disk must be the only one to whom anything happened since all copies were whole: who stood still
         or was out of touch may lack what was written meanwhile. Of cuts there is one at a time.
         """
-        stage, blows = self._stage, {aim.do, aim.peer_do} - {""}
+        stage = self._stage
         apart = any(i.what == "partition" and i.open for i in stage.incidents)
         if "split" in blows and apart:
             return False
-        if aim.beyond:
+        if "leave" in blows and any(i.what == LEAVE and i.open for i in stage.incidents):
+            return False
+        if beyond or "start" in blows:
             return True
         if "split" in blows:
             return stage.wiped_s < stage.whole_s
@@ -142,11 +223,7 @@ class Aimer:
         return True
 
     def _strike_all(self, aim: Aim, hit: Sequence[PeerMachine], moment: Moment) -> None:
-        stage = self._stage
-        names = " and ".join(machine.name for machine in hit)
-        stage.world.note(f"aim {aim.place}: {aim}: {names}")
-        told: dict[str, Any] = {"aim": str(aim), "at_s": round(moment.at, 3), "hit": [machine.name for machine in hit]}
-        stage.figures.setdefault("aims", []).append(told)
+        self._told(aim, hit, moment)
         if aim.do == "split":
             self._under_way += 1
             self._strike("split", hit, aim.for_s)
@@ -160,6 +237,14 @@ class Aimer:
             else:
                 then()
 
+    def _told(self, aim: Aim, hit: Sequence[PeerMachine], moment: Moment) -> dict[str, Any]:
+        """Tells that an aim strikes; returns what the report says of it."""
+        names = [machine.name for machine in hit]
+        self._stage.world.note(f"aim {aim.place}: {aim}: {' and '.join(names)}")
+        told: dict[str, Any] = {"aim": str(aim), "at_s": round(moment.at, 3), "hit": names}
+        self._stage.figures.setdefault("aims", []).append(told)
+        return told
+
     def _strike(self, do: str, hit: Sequence[PeerMachine], for_s: float) -> None:
         stage, there = self._stage, [machine for machine in hit if machine.node.up]
         masters = [machine for machine in there if isinstance(machine, Machine)]
@@ -170,6 +255,11 @@ class Aimer:
                 stage.wipe(masters)
             case "freeze":
                 stage.freeze(there)
+            case "start":
+                for machine in hit:
+                    stage.start(machine)
+            case "leave":
+                self._leaving += [asyncio.ensure_future(stage.leave(machine)) for machine in masters]
             case "split" if len(masters) > 1:
                 stage.split(*([machine] for machine in masters))
             case "split":
@@ -184,6 +274,8 @@ class Aimer:
                 stage.thaw([machine for machine in hit if machine.node.paused])
             case "split":
                 stage.join()
+            case "start":
+                pass
             case _:
                 for machine in hit:
                     if not machine.node.up and machine not in stage.gone:

@@ -316,6 +316,14 @@ async def _quicken(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
     stage.quicken(_masters(hit))
 
 
+async def _hesitate(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    stage.hesitate(hit, fault.change["share"], fault.change["longest"])
+
+
+async def _go_steadily(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    stage.go_steadily(hit)
+
+
 async def _drift(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
     for machine in hit:
         machine.node.drift(1.0 + fault.change["by"])
@@ -367,6 +375,13 @@ WORDS: dict[str, Word] = {
     "flip": Word("the machine dies, and a bit of a database turns over", _spoil, _start, ("file",)),
     "tear": Word("the machine dies, and a page of a database is torn", _spoil, _start, ("file",)),
     "slow-disk": Word("each access takes long", _slow, _quicken, ("delay",)),
+    "hesitate": Word(
+        "a few accesses to its disk, and a little of what it sends, take long",
+        _hesitate,
+        _go_steadily,
+        ("share", "longest"),
+        slaves=True,
+    ),
     "drift": Word("its clock runs fast or slow", _drift, _steady, ("by",), slaves=True),
     "step-clock": Word("its wall clock jumps", _step, None, ("by",), slaves=True),
 }

@@ -187,6 +187,7 @@ def _is_troubled(stage: Stage) -> bool:
         any(incident.open for incident in stage.incidents)
         or network.parted
         or network.law.loss > 0
+        or stage.stalls_now
         or any(
             each.node.paused or each.node.disk_full or each.node.executor_delay_s > DISK_S
             for each in (*stage.machines, *stage.slaves)

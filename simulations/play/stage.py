@@ -20,9 +20,9 @@ from p2pcrawl.master.jobs.job import FINISHED, RUNNING
 
 from ..kernel.life import outside
 from ..kernel.node import DISK_S
-from ..kernel.paths import Law
+from ..kernel.paths import Hesitation, Law
 from ..observe.folders import Print, disks_at_rest, furthest, phase_of, read_steps, through_at_each
-from ..observe.incidents import LEAVE, PAUSE, SET_BACK, Deed, Incident
+from ..observe.incidents import LEAVE, PAUSE, SET_BACK, STALL, Deed, Incident, Stall
 from ..world.caches import DRAWN
 from ..world.damages import FILES
 from ..world.disk_errors import DiskError
@@ -40,6 +40,8 @@ from .wanted import BoardsKept, Rereading
 
 IO_ERROR = "I/O error"
 LOOK_S = 0.5
+FELT_S = 1.5
+"""A link that is held up for less costs no slave its session."""
 PATIENCE_S = 300.0
 
 
@@ -68,6 +70,8 @@ class Stage:
         self.incidents: list[Incident] = []
         self.lapses: list[Incident] = []
         """When masters had no longer the consent of most: what they had in hand is given up."""
+        self.stalls: list[Stall] = []
+        """The messages and calls to disks that were held up."""
         self.deeds: list[Deed] = []
         """All that was done to the machines, in order."""
         self.job = 0
@@ -501,6 +505,35 @@ class Stage:
             if machine in self._slowed:
                 self._slowed.remove(machine)
 
+    def hesitate(self, machines: Iterable[PeerMachine], share: float, longest_s: float) -> None:
+        """Lets some accesses to these machines' disks, and some of what they send, take longer."""
+        for machine in machines:
+            machine.node.hesitation = Hesitation(self.world.seed, machine.name, share, longest_s)
+            self.world.log.add(self.world.now, machine.name, f"hesitates {share:.1%} of the time")
+
+    def go_steadily(self, machines: Iterable[PeerMachine]) -> None:
+        """Ends the hesitation of these machines."""
+        for machine in machines:
+            machine.node.hesitation = None
+
+    def stall(self, what: str, machines: Sequence[PeerMachine], for_s: float) -> None:
+        """Takes note that something between these, or at the disk of one, is held up from now on. A slave that hears
+        nothing of its master for long gives up what it has in hand.
+        """
+        now_s, names = self.world.now, frozenset(machine.name for machine in machines)
+        self.stalls.append(Stall(now_s, now_s + for_s, what, names))
+        self.world.note(f"fault {what} is held up for {for_s:g} s at {' and '.join(sorted(names))}")
+        slaves = [machine for machine in machines if not isinstance(machine, Machine)]
+        if slaves and for_s >= FELT_S:
+            self._begin(STALL, slaves, self._through(slaves))
+            for slave in slaves:
+                self.world.loop.world_at(now_s + for_s, self._end, STALL, slave.name)
+
+    @property
+    def stalls_now(self) -> bool:
+        """True if anything is held up for longer than it takes anyhow."""
+        return any(stall.ended_s > self.world.now for stall in self.stalls)
+
     def degrade(self, law: Law) -> None:
         """Makes the whole network worse."""
         self._usual_law = self._usual_law or self.world.network.law
@@ -519,6 +552,7 @@ class Stage:
         self.join()
         self.restore()
         self.quicken(self._slowed)
+        self.go_steadily([*self.staying, *self.slaves])
         self.free([m for m in self.staying if m.node.disk_full])
         self.relent([m for m in self.staying if m.node.disk_error is not None])
         everybody: list[PeerMachine] = [*self.staying, *self.slaves]

@@ -11,6 +11,7 @@ from math import exp, log
 from random import Random
 from typing import Final
 
+from ..draws.stalls import with_stalls
 from ..kernel.moments import ASKED, CAME, COMES, COMMITS, COMMITTED, LEAVES, LEFT, TOLD
 from ..play.aims import BOTH, NODE, PEER, Aim, elsewhere, strike
 from ..play.faults import Fault, play
@@ -137,7 +138,8 @@ def drawn_aims(options: Options) -> list[Aim]:
                 place=f"aim {number + 1}",
             )
         )
-    return made
+    majority = options.partition == "majority"
+    return with_stalls(made, options, [*does, "start"] if majority else [*does, "start", "leave"], majority=majority)
 
 
 def _may_lose_disks(options: Options) -> bool:

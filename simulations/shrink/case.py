@@ -167,12 +167,14 @@ def text_of(case: Case, story: Iterable[str] = ()) -> str:
 
 def _of_aim(aim: Aim) -> list[str]:
     said: dict[str, Any] = {"kind": aim.kind, "phase": aim.phase, "do": aim.do}
-    usual = {"nth": 1, "side": "node", "peer_do": "", "of": "", "who": "", "beyond": False}
+    usual = {"nth": 1, "side": "node", "peer_do": "", "of": "", "who": "", "then": "", "beyond": False}
     said |= {name: getattr(aim, name) for name, value in usual.items() if getattr(aim, name) != value}
     if aim.apart_s:
         said["apart"] = aim.apart_s
     if aim.for_s != FOR_S:
         said["for"] = aim.for_s
+    if aim.then and aim.then_for_s != FOR_S:
+        said["then_for"] = aim.then_for_s
     return _table("[[aim]]", said)
 
 

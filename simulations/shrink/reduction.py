@@ -166,7 +166,7 @@ class Reduction:
             if masters >= options.replicas and self._take(*self._seeded(self.best.smaller(masters=masters))):
                 break
         # With fewer copies a lost disk would be a loss that nobody promises to bear, and another failure.
-        loses = self.best.own or any(part.do in LOSES or _peer_loses(part) for part in self.best.parts)
+        loses = self.best.own or any(part.do in LOSES or _also_loses(part) for part in self.best.parts)
         fewest = options.replicas if loses else 1
         for replicas in range(fewest, options.replicas):
             if self._take(*self._seeded(self.best.smaller(replicas=replicas))):
@@ -179,8 +179,8 @@ class Reduction:
             yield case.smaller(seed=case.options.seed + more)
 
 
-def _peer_loses(part: Part) -> bool:
-    return isinstance(part, Aim) and part.peer_do in LOSES
+def _also_loses(part: Part) -> bool:
+    return isinstance(part, Aim) and bool({part.peer_do, part.then} & LOSES)
 
 
 def _earlier(part: Part, share: float) -> Part:

@@ -22,7 +22,7 @@ from ..whole.simulation import Simulation
 from .asked import add_plan_options, plan_of
 
 _DEFAULT = Options()
-SHARES = {"aims": 0.65, "web": 0.4, "limits": 0.4, "jobs": 0.25, "verbs": 0.3}
+SHARES = {"aims": 0.65, "web": 0.4, "limits": 0.4, "jobs": 0.25, "verbs": 0.3, "hesitation": 0.5}
 """The share of the seeds in which each is drawn besides."""
 MAJORITY = 0.2
 """The share of those runs with aimed faults in which only the greater part of the masters goes on."""

@@ -22,7 +22,7 @@ from ..controls import control_of
 from ..draws.limits import LIMITS
 from ..kernel.moments import PHASES
 from ..kernel.paths import Law
-from ..play.aims import BLOWS, BOTH, FOR_S, SIDES, Aim, strike
+from ..play.aims import BLOWS, BOTH, MEANWHILE, SIDES, STALL, STALLED, Aim, strike
 from ..play.faults import LAW_KEYS, OF_PEOPLE, WORDS, Fault, play
 from ..play.options import KEYS, Options
 from ..play.stage import Stage
@@ -158,9 +158,9 @@ def _check_nodes(table: _Table, nodes: list[str], **named: str) -> None:
 def _aim(table: _Table, nodes: list[str]) -> Aim:
     kind, phase, do = (table.take(name, str, needed=True) for name in ("kind", "phase", "do"))
     table.known("phase", phase, list(PHASES))
-    table.known("do", do, list(BLOWS))
+    table.known("do", do, [*BLOWS, STALL])
     table.place = f"{table.place} ({do})"
-    side, of, peer_do, who = (table.take(name, str) or "" for name in ("side", "of", "peer_do", "who"))
+    side, of, peer_do, who, then = (table.take(name, str) or "" for name in ("side", "of", "peer_do", "who", "then"))
     table.known("side", side or SIDES[0], list(SIDES))
     _check_nodes(table, nodes, of=of, who=who)
     if who and side:
@@ -168,18 +168,32 @@ def _aim(table: _Table, nodes: list[str]) -> Aim:
     if peer_do:
         table.known("peer_do", peer_do, [blow for blow in BLOWS if blow != "split"])
     apart_s, for_s, nth = table.time("apart"), table.time("for"), table.take("nth", int)
-    if (peer_do or apart_s) and (side != BOTH or do == "split"):
+    then_for_s = table.time("then_for")
+    times = {"for_s": for_s, "then_for_s": then_for_s}
+    if do == STALL or then:
+        _check_stall(table, phase, do, then, peer_do)
+    elif (peer_do or apart_s) and (side != BOTH or do == "split"):
         table.refuse(f'is for side = "{BOTH}", and not for split', "peer_do" if peer_do else "apart")
-    if nth is None:
-        nth = 1
-    if nth < 1:
+    if nth is not None and nth < 1:
         table.refuse("must be at least 1", "nth")
     beyond = bool(table.take("beyond", bool))
     table.done()
     return Aim(
-        kind=kind, phase=phase, do=do, nth=nth, side=side or SIDES[0], peer_do=peer_do, apart_s=apart_s or 0.0,
-        for_s=FOR_S if for_s is None else for_s, of=of, who=who, beyond=beyond, place=table.place,
+        kind=kind, phase=phase, do=do, nth=nth or 1, side=side or SIDES[0], peer_do=peer_do, apart_s=apart_s or 0.0,
+        of=of, who=who, then=then, beyond=beyond, place=table.place,
+        **{name: time_s for name, time_s in times.items() if time_s is not None},
     )  # fmt: skip
+
+
+def _check_stall(table: _Table, phase: str, do: str, then: str, peer_do: str) -> None:
+    """Refuses what cannot be held up, and what a stall does not take."""
+    if do != STALL:
+        table.refuse(f'is for do = "{STALL}"', "then")
+    table.known("phase", phase, list(STALLED))
+    if then:
+        table.known("then", then, list(MEANWHILE))
+    if peer_do:
+        table.refuse(f'is not for do = "{STALL}": say then', "peer_do")
 
 
 def _fault(table: _Table, masters: list[str], slaves: list[str]) -> Fault:
@@ -257,6 +271,11 @@ def _change(table: _Table, do: str, masters: list[str]) -> dict[str, Any]:
             return _change_of_disk(table, do)
         case "slow-disk":
             return {"delay": table.time("delay", needed=True)}
+        case "hesitate":
+            share = table.take("share", float, needed=True)
+            if not 0 < share <= 1:
+                table.refuse("must be above 0, and at most 1: 0.01 is 1 %", "share")
+            return {"share": share, "longest": table.time("longest", needed=True)}
         case "drift":
             by = table.take("by", float, needed=True)
             if not -0.5 <= by <= 0.5:

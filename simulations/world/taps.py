@@ -46,15 +46,15 @@ def tapped(world: World) -> Iterator[None]:
         if life is None:
             real[0](link, frame)
             return
-        peer = peer_of(link)
-        moments.happen(life.node.name, kind, LEAVES, peer, frame)
+        peer, end = peer_of(link), _end_of(link)
+        moments.happen(life.node.name, kind, LEAVES, peer, frame, end)
         if life.dead:
             return
         if life.halted:
             world.loop.call_soon(real[0], link, frame)
         else:
             real[0](link, frame)
-        moments.happen(life.node.name, kind, LEFT, peer, frame)
+        moments.happen(life.node.name, kind, LEFT, peer, frame, end)
 
     def data_received(link: Any, data: bytes) -> None:
         links.append(link)
@@ -75,13 +75,13 @@ def tapped(world: World) -> Iterator[None]:
                 if _over(life):
                     return
                 continue
-            peer = peer_of(links[-1])
-            moments.happen(life.node.name, kind, COMES, peer, message)
+            peer, end = peer_of(links[-1]), _end_of(links[-1])
+            moments.happen(life.node.name, kind, COMES, peer, message, end)
             if not life.dead:
                 yield message
             if _over(life):
                 return
-            moments.happen(life.node.name, kind, CAME, peer, message)
+            moments.happen(life.node.name, kind, CAME, peer, message, end)
 
     _put(send_frame, data_received, feed)
     try:
@@ -94,6 +94,11 @@ def _life() -> Life | None:
     """Returns the life of the calling code, if it still is one."""
     life = LIFE.get()
     return None if life is None or life.dead else life
+
+
+def _end_of(link: Any) -> Any:
+    """Returns the end of the connection that a link goes over."""
+    return getattr(getattr(link, "_transport", None), "_end", None)
 
 
 def _over(life: Life) -> bool:

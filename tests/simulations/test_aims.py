@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 
 from p2pcrawl.model.errors import ConfigurationError
+from simulations.draws.stalls import MESSAGES, STORES, drawn_hesitations
 from simulations.kernel.moments import CAME, COMES, COMMITS, COMMITTED, LEAVES, LEFT, Moment
-from simulations.play.aims import BLOWS, BOTH, NODE, PEER, Aim, strike
+from simulations.play.aims import BLOWS, BOTH, MEANWHILE, NODE, PEER, STALL, Aim, strike
 from simulations.play.options import Options
 from simulations.play.stage import Stage
 from simulations.scenarios.aimed import COUNTS, drawn_aims, drawn_faults
+from simulations.shrink.case import case_of, text_of
 from simulations.whole.outcome import Report
 from simulations.whole.plan import Plan
 from simulations.whole.plan_file import read_plan
@@ -103,10 +105,96 @@ def test_an_aim_goes_beyond_what_the_cluster_bears_only_if_it_says_so() -> None:
     assert report.figures["heard"][-1]["state"] == "incomplete"
 
 
+@pytest.mark.slow
+def test_message_that_is_held_up_comes_later_and_somebody_may_be_struck_meanwhile() -> None:
+    aim = Aim(
+        kind="Copy", phase=LEAVES, nth=3, do=STALL, for_s=2.0,
+        then="freeze", side=PEER, apart_s=0.5, then_for_s=0.3,
+    )  # fmt: skip
+
+    report, heard = struck(aim)
+
+    (told,) = report.figures["aims"]
+    one, other = told["hit"]
+    came = [m.at for m in heard if (m.kind, m.phase, m.node, m.peer) == ("Copy", COMES, other, one)]
+    assert report.violations == []
+    assert told["meanwhile"] == [other]
+    assert [i.what for i in report.incidents] == ["pause"]
+    assert report.incidents[0].began_s == pytest.approx(told["at_s"] + 0.5, abs=0.002)
+    assert not [at for at in came if told["at_s"] + 0.1 < at < told["at_s"] + 1.99]
+    assert [at for at in came if told["at_s"] + 1.99 <= at < told["at_s"] + 2.1]
+
+
+@pytest.mark.slow
+def test_answer_to_what_comes_can_be_held_up() -> None:
+    report, heard = struck(Aim(kind="Copy", phase=COMES, nth=3, do=STALL, for_s=2.0))
+
+    (told,) = report.figures["aims"]
+    one, other = told["hit"]
+    came = [m.at for m in heard if (m.kind, m.phase, m.node, m.peer) == ("Copied", COMES, other, one)]
+    assert report.violations == []
+    assert not [at for at in came if told["at_s"] + 0.1 < at < told["at_s"] + 1.99]
+    assert [at for at in came if told["at_s"] + 1.99 <= at < told["at_s"] + 2.1]
+
+
+@pytest.mark.slow
+def test_what_is_stored_is_durable_long_before_anybody_hears_of_it_if_that_is_held_up() -> None:
+    report, heard = struck(Aim(kind="CopyStore.put", phase=COMMITTED, nth=4, do=STALL, for_s=3.0))
+
+    (told,) = report.figures["aims"]
+    (slow,) = told["hit"]
+    stored = [m.at for m in heard if (m.kind, m.phase, m.node) == ("CopyStore.put", COMMITTED, slow)]
+    said = [m.at for m in heard if (m.kind, m.phase, m.node) == ("Copied", LEAVES, slow)]
+    assert report.violations == []
+    assert not [at for at in (*stored, *said) if told["at_s"] + 0.001 < at < told["at_s"] + 2.99]
+    assert [at for at in stored if at >= told["at_s"] + 2.99]
+
+
+def test_plan_says_what_is_held_up_and_what_happens_meanwhile(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        PLAN + '[[aim]]\nkind = "Claim"\nphase = "left"\ndo = "stall"\nfor = "9 s"\n'
+        'then = "leave"\nwho = "m2"\napart = "300 ms"\nthen_for = "2 s"\n'
+        '[[fault]]\ndo = "hesitate"\nat = "1 s"\nwho = ["m1"]\nshare = 0.01\nlongest = "2 s"\n'
+    )
+
+    case = case_of(read_plan(path))
+    written = tmp_path / "written.toml"
+    written.write_text(text_of(case))
+
+    fault, aim = case.parts
+    assert str(aim) == "stall for 9 s and leave of m2 0.3 s later when Claim left for the 1. time"
+    assert fault.change == {"share": 0.01, "longest": 2.0}
+    assert [replace(part, place="") for part in case_of(read_plan(written)).parts] == [
+        replace(part, place="") for part in case.parts
+    ]
+
+
+OF_OTHER_RUNS = {"AskElectorate", "Borrow", "CallIn", "Repay"}
+"""Kinds that come with a majority, and with another key, only."""
+
+
+def test_about_half_of_the_aims_hold_something_up_and_most_of_these_strike_meanwhile() -> None:
+    aims = [aim for seed in range(300) for aim in drawn_aims(replace(SMALL, seed=seed))]
+
+    stalls = [aim for aim in aims if aim.do == STALL]
+    assert 0.4 < len(stalls) / len(aims) < 0.6
+    assert 0.6 < sum(bool(aim.then) for aim in stalls) / len(stalls) < 0.8
+    assert {aim.then for aim in stalls} == {"", *MEANWHILE}
+
+
+def test_hesitations_are_drawn_moderately() -> None:
+    drawn = [fault for seed in range(100) for fault in drawn_hesitations(replace(SMALL, seed=seed))]
+
+    assert drawn == [fault for seed in range(100) for fault in drawn_hesitations(replace(SMALL, seed=seed))]
+    assert max(fault.change["share"] for fault in drawn) <= 0.02
+    assert {len(fault.who) for fault in drawn} == {1, 2, 3, 4}
+
+
 def test_seldom_kinds_are_drawn_almost_as_often_as_frequent_ones() -> None:
     kinds = [aim.kind for seed in range(600) for aim in drawn_aims(replace(SMALL, seed=seed))]
 
-    assert set(kinds) == set(COUNTS)
+    assert set(kinds) == (set(COUNTS) | set(MESSAGES) | set(STORES)) - OF_OTHER_RUNS
     assert kinds.count("Copy") < 3 * kinds.count("Taken")
 
 
@@ -130,7 +218,13 @@ hosts = 4
     ("line", "said"),
     [
         ('kind = "Copy"\nphase = "leafs"\ndo = "crash"', "phase: there is no 'leafs'; did you mean 'leaves'?"),
-        ('kind = "Copy"\nphase = "left"\ndo = "leave"', f"do: there is no 'leave'; there are {', '.join(BLOWS)}"),
+        (
+            'kind = "Copy"\nphase = "left"\ndo = "leave"',
+            f"do: there is no 'leave'; there are {', '.join((*BLOWS, STALL))}",
+        ),
+        ('kind = "Copy"\nphase = "left"\ndo = "wipe"\nthen = "crash"', 'then: is for do = "stall"'),
+        ('kind = "verb job"\nphase = "told"\ndo = "stall"', "phase: there is no 'told'"),
+        ('kind = "Copy"\nphase = "left"\ndo = "stall"\npeer_do = "crash"', "peer_do: is not for do = "),
         ('kind = "Copy"\nphase = "left"\ndo = "wipe"\nof = "m7"', "of: there is no 'm7'; there are m0, m1, m2"),
         ('kind = "Copy"\nphase = "left"\ndo = "wipe"\nwho = "m7"', "who: there is no 'm7'; there are m0, m1, m2"),
         ('kind = "Copy"\nphase = "left"\ndo = "wipe"\nwho = "m1"\nside = "peer"', "who: is for aims without a side"),
@@ -159,6 +253,19 @@ def test_aims_of_every_kind_do_the_same_in_other_processes(tmp_path: Path) -> No
     assert [hit["aim"].split()[0] for hit in one["aims"]] == list(BLOWS)
 
 
+@pytest.mark.slow
+def test_stalls_and_hesitations_do_the_same_in_other_processes(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    hesitates = '[[fault]]\nat = "0 s"\ndo = "hesitate"\nwho = ["m0", "m2"]\nshare = 0.02\nlongest = "1 s"\n'
+    path.write_text(PLAN + hesitates + "".join(map(_stall, MEANWHILE, STALLED_SPOTS)))
+
+    one, other = [_ended(process) for process in [_begun(path, hash_seed) for hash_seed in (1, 77)]]
+
+    assert one == other
+    assert len(one["aims"]) == len(MEANWHILE)
+    assert all(hit["aim"].startswith("stall") for hit in one["aims"])
+
+
 SPOTS = (
     ("Copy", LEAVES),
     ("Discover", COMES),
@@ -176,6 +283,26 @@ def _aim(do: str, spot: tuple[str, str], side: str) -> str:
     return (
         f'[[aim]]\nkind = "{kind}"\nphase = "{phase}"\nnth = {nth}\nside = "{side}"\ndo = "{do}"\n'
         'for = "2 s"\nbeyond = true\n'
+    )
+
+
+STALLED_SPOTS = (
+    ("Copy", LEAVES),
+    ("Copied", LEFT),
+    ("Discover", COMES),
+    ("Copy", CAME),
+    ("Store.commit", COMMITS),
+    ("CopyStore.put", COMMITTED),
+    ("Copied", COMES),
+)
+
+
+def _stall(then: str, spot: tuple[str, str]) -> str:
+    kind, phase = spot
+    nth = 2 if kind == "Discover" else 5 + 10 * MEANWHILE.index(then)
+    return (
+        f'[[aim]]\nkind = "{kind}"\nphase = "{phase}"\nnth = {nth}\ndo = "stall"\nfor = "3 s"\n'
+        f'then = "{then}"\napart = "200 ms"\nthen_for = "2 s"\nbeyond = true\n'
     )
 
 

@@ -309,6 +309,10 @@ ROUNDS = {
         fault("split", "1 s", 'who = ["m0"]', FOR) + fault("silence", "2 s", 'who = ["m0"]', 'unheard_by = ["m1"]', FOR)
         + fault("ring", "3 s", FOR) + fault("bad-network", "1 s", "loss = 0.2", FOR),
     ),
+    "strain": (
+        {"hesitate": "m1 hesitates 2.0% of the time"},
+        fault("hesitate", "1 s", 'who = ["m1"]', "share = 0.02", 'longest = "1 s"', FOR),
+    ),
     "people": (
         {"submit": "submit m0", "pause-job": "pause-job m1", "retry-job": "retry-job m2", "inject": "inject m0",
          "results": "results m3", "set-host": "set-host m2", "cancel-job": "cancel-job m1",

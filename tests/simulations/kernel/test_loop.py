@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from simulations.kernel.clockwork import Deadlock, Livelock, OutOfTime
+from simulations.kernel.node import Node
+from simulations.kernel.paths import Hesitation
 from simulations.world.world import World
 
 
@@ -173,3 +175,55 @@ def test_exception_that_nobody_caught_is_remembered() -> None:
     with World() as world:
         world.run(scenario())
         assert [type(each.exception) for each in world.mishaps] == [ZeroDivisionError, ValueError]
+
+
+def test_call_that_is_held_up_is_answered_later_and_what_is_behind_it_waits() -> None:
+    done: list[tuple[str, float]] = []
+    answered: dict[str, float] = {}
+
+    def act(name: str) -> None:
+        done.append((name, world.now))
+        if name == "held":
+            assert world.loop.hold_up(3.0)
+
+    async def call(thread: ThreadPoolExecutor, name: str) -> None:
+        await asyncio.get_running_loop().run_in_executor(thread, act, name)
+        answered[name] = world.now
+
+    async def scenario() -> None:
+        with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+            calls = [call(one, "before"), call(one, "held"), call(one, "behind"), call(other, "elsewhere")]
+            tasks = [asyncio.create_task(each) for each in calls]
+            await asyncio.sleep(1.0)
+            await asyncio.gather(*tasks, call(one, "later"))
+        assert not world.loop.hold_up(1.0)
+
+    with World() as world:
+        world.run(scenario())
+
+    assert [name for name, _ in done] == ["before", "held", "elsewhere", "behind", "later"]
+    assert max(answered["before"], answered["elsewhere"], dict(done)["held"]) < 0.01
+    assert min(answered["held"], dict(done)["behind"]) >= 3.0
+    assert max(answered.values()) < 3.1
+
+
+def test_node_that_hesitates_takes_long_for_some_calls() -> None:
+    async def took(node: Node) -> list[float]:
+        spans: list[float] = []
+        with ThreadPoolExecutor(1) as thread:
+            for _ in range(400):
+                began = world.now
+                await asyncio.get_running_loop().run_in_executor(thread, len, "four")
+                spans.append(world.now - began)
+        return spans
+
+    async def scenario() -> None:
+        node, steady = world.nodes("a", "b")
+        node.hesitation = Hesitation(world.seed, node.name, 0.05, 2.0)
+        spans = await node.start(took, node)
+        assert 5 < sum(span > 0.03 for span in spans) < 50
+        assert max(spans) <= 2.01
+        assert max(await steady.start(took, steady)) < 0.01
+
+    with World() as world:
+        world.run(scenario())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import pytest
 
@@ -332,4 +333,65 @@ def test_pair_of_sockets_joins_two_nodes() -> None:
         answerer.close()
 
     with World() as world:
+        world.run(scenario())
+
+
+def test_what_is_held_up_comes_later_and_in_order_and_nothing_else_waits() -> None:
+    async def scenario() -> None:
+        a, b, c = world.nodes("a", "b", "c")
+        came: list[tuple[str, float]] = []
+
+        async def hear(reader: StreamReader, writer: StreamWriter) -> None:
+            while line := await reader.readline():
+                came.append((line.decode().strip(), world.now))
+                writer.write(line)
+            writer.close()
+
+        await serve(b, hear)
+        (held, writer), (_, other) = await dial(a, b), await dial(c, b)
+        (end,) = [end for end in a.ends.values() if end.remote[1] == PORT]
+        began = world.now
+        writer.write(b"before\n")
+        await asyncio.sleep(0.2)
+        writer.write(b"under way\n")
+        await asyncio.sleep(0.01)
+        end.out.hold_up(began + 4.0)
+        writer.write(b"behind\n")
+        other.write(b"of another\n")
+        await asyncio.sleep(2.0)
+        assert [line for line, _ in came] == ["before", "of another"]
+        assert await asyncio.wait_for(held.readline(), 0.1) == b"before\n"
+        await asyncio.sleep(2.5)
+        assert [line for line, _ in came] == ["before", "of another", "under way", "behind"]
+        assert [at - began for line, at in came[2:]] == pytest.approx([4.0, 4.0], abs=0.01)
+        writer.close()
+        other.close()
+        await asyncio.sleep(1.0)
+
+    with World(law=STEADY) as world:
+        world.run(scenario())
+
+
+def test_what_is_held_up_is_gone_with_the_machine_that_sent_it() -> None:
+    async def scenario() -> None:
+        a, b = world.nodes("a", "b")
+        came: list[bytes] = []
+
+        async def hear(reader: StreamReader, writer: StreamWriter) -> None:
+            with suppress(TimeoutError):
+                came.append(await asyncio.wait_for(reader.readline(), 8.0))
+            writer.close()
+
+        await serve(b, hear)
+        _, writer = await dial(a, b)
+        (end,) = [end for end in a.ends.values() if end.remote[1] == PORT]
+        end.out.hold_up(world.now + 3.0)
+        writer.write(b"last words\n")
+        await asyncio.sleep(1.0)
+        a.lose_power()
+        await asyncio.sleep(9.0)
+        assert came == []
+        writer.close()
+
+    with World(law=STEADY) as world:
         world.run(scenario())

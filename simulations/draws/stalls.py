@@ -1,0 +1,126 @@
+"""Stalls, drawn: what is held up for seconds where it usually takes milliseconds, and who is struck meanwhile.
+
+Much of a protocol is there for what happens while somebody waits: a second look after an answer, an epoch that is
+raised meanwhile, a word that comes when all is otherwise by now. On a good network, and a good disk, such a window is
+a few milliseconds wide, and hardly anything falls into it. So some seeds have machines that hesitate, and about half of
+the aims hold something up: long enough for a death to be noticed, and for the views of all to change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from math import exp, log
+from random import Random
+from typing import Final
+
+from ..kernel.moments import COMES, COMMITTED, LEAVES
+from ..play.aims import BOTH, NODE, PEER, STALL, Aim, elsewhere
+from ..play.faults import Fault
+from ..play.options import Options
+
+SHARE: Final = 0.5
+"""The share of the drawn aims that hold something up."""
+FOR_S: Final = (0.3, 1.0, 3.0, 6.0, 9.0, 9.5, 12.0)
+"""A call to another master is given up after 10 s."""
+THEN_SHARE: Final = 0.7
+"""Somebody is struck meanwhile in so many of them."""
+THEN: Final = ("crash", "crash", "power-loss", "freeze", "freeze", "split", "leave", "wipe", "start")
+THEN_FOR_S: Final = (0.3, 2.0, 5.8, 9.0, 15.0)
+APART_S: Final = (0.001, 0.05, 0.3, 1.0)
+
+MESSAGES: Final[dict[str, int]] = {
+    "AskElectorate": 3,
+    "Borrow": 12,
+    "CallIn": 3,
+    "Claim": 37,
+    "CloseJob": 4,
+    "Compare": 233,
+    "Copy": 300,
+    "Discover": 52,
+    "DropCopies": 50,
+    "Forget": 6,
+    "JobAtMaster": 141,
+    "ListKeys": 7,
+    "MirrorJob": 4,
+    "Noted": 79,
+    "Offer": 11,
+    "OpenJob": 5,
+    "Pull": 20,
+    "PullCopies": 26,
+    "PullKeys": 5,
+    "Query": 91,
+    "Quiet": 142,
+    "Released": 37,
+    "Repay": 12,
+    "Report": 102,
+    "Settled": 51,
+    "Sync": 25,
+    "Taken": 22,
+}
+"""The messages that are held up, and about how many of each there are in a run: as they leave, or as they come, which
+holds up their answers."""
+STORES: Final[dict[str, int]] = {
+    "Buckets.forget": 5,
+    "CopyStore._drop": 53,
+    "CopyStore.put": 300,
+    "CopyStore.set_accounts": 90,
+    "CopyStore.set_standings": 132,
+    "CopyStore.spool": 5,
+    "CopyStore.unspool": 4,
+    "Store.add_job": 1,
+    "Store.commit": 284,
+    "Store.life": 2,
+    "Store.recover": 1,
+    "Store.set_slices": 57,
+}
+"""What is stored and held up, likewise."""
+FEWER: Final = {"loans": frozenset({"Borrow", "Repay"}), "majority": frozenset({"AskElectorate", "CallIn"})}
+"""Those that come in some runs only."""
+
+SHARES: Final = (0.002, 0.005, 0.01, 0.02)
+LONGEST_S: Final = (0.3, 1.0, 2.0)
+
+
+def with_stalls(aims: Sequence[Aim], options: Options, allowed: Collection[str], *, majority: bool) -> list[Aim]:
+    """Returns these aims, about half of them replaced by stalls, by dice of their own: the others are as they were.
+    Meanwhile strikes what is allowed.
+    """
+    fewer = {"loans": options.key == "host", "majority": not majority}
+    never = frozenset[str]().union(*(kinds for what, kinds in FEWER.items() if fewer[what]))
+    counts = {kind: count for kind, count in (MESSAGES | STORES).items() if kind not in never}
+    does = [do for do in THEN if do in allowed]
+    made: list[Aim] = []
+    for aim in aims:
+        dice = Random(f"{options.seed}/stalls: {aim.place}")
+        made.append(_drawn(dice, options, counts, does, aim.place) if dice.random() < SHARE else aim)
+    return made
+
+
+def drawn_hesitations(options: Options) -> list[Fault]:
+    """Draws which machines hesitate, and how much: in about half of the seeds all, or some, or none."""
+    dice = Random(f"{options.seed}/hesitations")
+    change: dict[str, object] = {"share": dice.choice(SHARES), "longest": dice.choice(LONGEST_S)}
+    names = [f"m{number}" for number in range(options.masters)]
+    who = names if dice.random() < 0.4 else dice.sample(names, dice.randint(1, len(names)))
+    return [Fault(place="hesitation", do="hesitate", at_s=0.0, who=tuple(who), change=change)]
+
+
+def _drawn(dice: Random, options: Options, counts: Mapping[str, int], does: Sequence[str], place: str) -> Aim:
+    (kind,) = dice.choices(list(counts), [1.0 / log(count + 2.0) for count in counts.values()])
+    aim = Aim(
+        kind=kind,
+        phase=COMMITTED if kind in STORES else dice.choice((LEAVES, COMES)),
+        do=STALL,
+        nth=round(exp(dice.uniform(0.0, log(counts[kind])))),
+        for_s=dice.choice(FOR_S),
+        place=place,
+    )
+    if not does or dice.random() > THEN_SHARE:
+        return aim
+    who = elsewhere(dice, options.masters, options.slaves)
+    side = NODE if who or kind in STORES else dice.choice((NODE, NODE, PEER, PEER, BOTH))
+    return replace(
+        aim, who=who, side=side, then=dice.choice(does), apart_s=dice.choice(APART_S),
+        then_for_s=dice.choice(THEN_FOR_S),
+    )  # fmt: skip
