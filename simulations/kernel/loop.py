@@ -235,7 +235,7 @@ class SimLoop(Clockwork):
         life = LIFE.get()
         delay_s = 0.001 if life is None else life.node.executor_delay_s
         if life is not None and life.node.hesitation is not None:
-            delay_s += life.node.hesitation.of_call_s()
+            delay_s += life.node.hesitation.of_call_s(self.now)
         done, acts = self.now + delay_s, self.now + delay_s / 2
         if executor is not None:
             acted, busy = self._busy_until.get(executor, (0.0, 0.0))
@@ -246,14 +246,14 @@ class SimLoop(Clockwork):
         self.node_at(acts, context, self._call, done, _Call(executor, context, future, partial(func, *args)))
         return future
 
-    def hold_up(self, for_s: float) -> bool:
+    def hold_up(self, for_s: float) -> float:
         """Makes the call of an executor that runs at this moment take so much longer: nobody hears of its effect before
-        that, and what is behind it waits. Tells whether one runs.
+        that, and what is behind it waits. Returns how much longer it takes in all by now; 0 if none runs.
         """
         if self._held_up_s is None:
-            return False
+            return 0.0
         self._held_up_s += for_s
-        return True
+        return self._held_up_s
 
     def _call(self, done: float, call: _Call) -> None:
         """Makes a call, which is answered when it is done."""

@@ -66,7 +66,7 @@ class Hesitation:
     and what is behind them waits. Datagrams go on. Its dice are its own.
     """
 
-    __slots__ = ("_calls", "_segments", "longest_s", "share")
+    __slots__ = ("_calls", "_segments", "_took", "longest_s", "share")
 
     def __init__(self, seed: object, name: str, share: float, longest_s: float) -> None:
         self.share = share
@@ -75,10 +75,19 @@ class Hesitation:
         """How much longer at most; half of them less than a seventh of it, and none less than a fiftieth."""
         self._calls = Dice(seed, name, "hesitates at its disk")
         self._segments = Dice(seed, name, "hesitates in sending")
+        self._took: list[tuple[float, float]] = []
+        """How much longer calls took, and when that was over, at the earliest."""
 
-    def of_call_s(self) -> float:
+    def of_call_s(self, now: float) -> float:
         """Draws how much longer a call to the disk takes."""
-        return self._drawn_s(self._calls)
+        drawn_s = self._drawn_s(self._calls)
+        if drawn_s:
+            self._took.append((now + drawn_s, drawn_s))
+        return drawn_s
+
+    def lately_s(self, since: float) -> float:
+        """Returns how much longer calls to the disk have taken in all that were not over at this moment."""
+        return sum(took_s for until, took_s in reversed(self._took[-100:]) if until >= since)
 
     def of_segment_s(self) -> float:
         """Draws how much longer something takes that is sent."""

@@ -25,6 +25,9 @@ class Views(Sight, Protocol):
     def fellows(self, master: str) -> frozenset[str]:
         """Returns the others that a master counts at this moment."""
 
+    def disk_s(self, node: str) -> float:
+        """Returns how long an access to a node's disk takes at this moment."""
+
 
 class _Epoch(NamedTuple):
     """An epoch of a bucket that somebody has noted: whose it is, who noted it first, and when."""

@@ -20,7 +20,7 @@ from .stores import Key, StandingRow, Store, Stores, told
 ON_ITS_WAY_S: Final = 10.0
 """So long something that is sent to one that is there may be under way."""
 COUNTING_S: Final = 1.0
-"""So long before somebody tells how much it has it may have counted."""
+"""So long before somebody tells how much it has it may have counted, and longer where its disk takes long for that."""
 
 
 class _Fact(NamedTuple):
@@ -85,7 +85,7 @@ class Handovers:
         here = dict(_in_buckets(self.stores, store, standings))
         sizes = dict(zip(sorted(standings), rows, strict=True)) if rows else {}
         for key in here:
-            fresh = store.came.get(key, 0.0) > self.sight.now_s - COUNTING_S
+            fresh = store.came.get(key, 0.0) > self.sight.now_s - COUNTING_S - self.sight.disk_s(master)
             if not fresh and not sizes.get(bucket := self.stores.bucket_of[key]):
                 self._tell(master, f"told {claimer} that it has nothing of bucket {bucket}, and has {self._name(key)}")
                 break

@@ -43,6 +43,11 @@ class Stall(NamedTuple):
     what: str
     """The kind of the message, or the method that stores something."""
     nodes: frozenset[str]
+    """Those at both ends of the message's way; the one whose disk it is."""
+
+    def is_of_disk(self, node: str) -> bool:
+        """Tells whether it is a call to the disk of this one that is held up."""
+        return self.nodes == {node}
 
 
 @dataclass(slots=True)

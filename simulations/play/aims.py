@@ -144,9 +144,9 @@ class Aimer:
 
     def _stall(self, aim: Aim, moment: Moment) -> bool:
         """Holds up what happens at this moment, if that can be."""
-        stage, concerned = self._stage, [moment.node]
+        stage, concerned, for_s = self._stage, [moment.node], aim.for_s
         if moment.phase in (COMMITS, COMMITTED):
-            if not self._loop.hold_up(aim.for_s):
+            if not (for_s := self._loop.hold_up(aim.for_s)):
                 return False
         else:
             if moment.end is None or moment.peer not in self._machines or moment.peer == moment.node:
@@ -155,7 +155,7 @@ class Aimer:
             concerned.append(moment.peer)
         there = [self._machines[name] for name in concerned]
         told = self._told(aim, there, moment)
-        stage.stall(aim.kind, there, aim.for_s)
+        stage.stall(aim.kind, there, for_s)
         self._begin(moment.at + aim.for_s, self._end)
         if aim.then:
             self._begin(moment.at + aim.apart_s, self._strike_meanwhile, aim, moment, told)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..observe.alarms import Alarm
 from ..observe.contents import Content
 from ..observe.folders import PHASES, Folder, Print, Record
-from ..observe.incidents import Incident
+from ..observe.incidents import Incident, Stall
 from ..observe.inventory import Inventory
 from ..observe.ledgers import Ledgers
 from ..observe.loads import Peak
@@ -208,6 +208,8 @@ class Evidence:
     """Of that job; None: all that the start URLs lead to."""
     lapses: list[Incident] = field(default_factory=list)
     """When masters had no longer the consent of most, as the questions and answers have it that were overheard."""
+    stalls: list[Stall] = field(default_factory=list)
+    """The messages and calls to disks that were held up."""
 
     @property
     def ended(self) -> bool:

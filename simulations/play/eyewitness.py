@@ -22,6 +22,8 @@ HEARD_S: Final = 1.0
 """So long before a master leaves, and since then, nothing is in the way of its word."""
 MET_S: Final = 30.0
 """So long after its start a master that had left is known to all again."""
+LATELY_S: Final = 2.0
+"""What waited for a call to the disk that took long is done so soon after that."""
 REOPENED_S: Final = 60.0
 """So long somebody's call may let a job go on."""
 
@@ -302,8 +304,11 @@ class Eyewitness:
         )
 
     def disk_s(self, node: str) -> float:
-        """Returns how long an access to a node's disk takes at this moment."""
-        return self._by_name[node].node.executor_delay_s
+        """Returns how long an access to a node's disk takes at this moment, what was held up lately included."""
+        there, since_s = self._by_name[node].node, self.now_s - LATELY_S
+        held_s = sum(s.ended_s - s.began_s for s in self._stage.stalls if s.is_of_disk(node) and s.ended_s >= since_s)
+        hesitated_s = 0.0 if there.hesitation is None else there.hesitation.lately_s(since_s)
+        return there.executor_delay_s + held_s + hesitated_s
 
     def stood_still(self, node: str, from_s: float, until_s: float, least_s: float = 0.0) -> bool:
         """Tells whether a machine stood still, for so long, at any time between two moments."""

@@ -161,28 +161,29 @@ def _aim(table: _Table, nodes: list[str]) -> Aim:
     table.known("do", do, [*BLOWS, STALL])
     table.place = f"{table.place} ({do})"
     side, of, peer_do, who, then = (table.take(name, str) or "" for name in ("side", "of", "peer_do", "who", "then"))
-    table.known("side", side or SIDES[0], list(SIDES))
     _check_nodes(table, nodes, of=of, who=who)
-    if who and side:
-        table.refuse("is for aims without a side", "who")
+    _check_side(table, side, who)
     if peer_do:
         table.known("peer_do", peer_do, [blow for blow in BLOWS if blow != "split"])
-    apart_s, for_s, nth = table.time("apart"), table.time("for"), table.take("nth", int)
-    then_for_s = table.time("then_for")
-    times = {"for_s": for_s, "then_for_s": then_for_s}
+    apart_s, nth = table.time("apart"), _nth(table)
+    lasts = {f"{key}_s": time_s for key in ("for", "then_for") if (time_s := table.time(key)) is not None}
     if do == STALL or then:
         _check_stall(table, phase, do, then, peer_do)
     elif (peer_do or apart_s) and (side != BOTH or do == "split"):
         table.refuse(f'is for side = "{BOTH}", and not for split', "peer_do" if peer_do else "apart")
-    if nth is not None and nth < 1:
-        table.refuse("must be at least 1", "nth")
     beyond = bool(table.take("beyond", bool))
     table.done()
     return Aim(
-        kind=kind, phase=phase, do=do, nth=nth or 1, side=side or SIDES[0], peer_do=peer_do, apart_s=apart_s or 0.0,
+        kind=kind, phase=phase, do=do, nth=nth, side=side or SIDES[0], peer_do=peer_do, apart_s=apart_s or 0.0,
         of=of, who=who, then=then, beyond=beyond, place=table.place,
-        **{name: time_s for name, time_s in times.items() if time_s is not None},
+        **lasts,
     )  # fmt: skip
+
+
+def _check_side(table: _Table, side: str, who: str) -> None:
+    table.known("side", side or SIDES[0], list(SIDES))
+    if who and side:
+        table.refuse("is for aims without a side", "who")
 
 
 def _check_stall(table: _Table, phase: str, do: str, then: str, peer_do: str) -> None:
@@ -332,10 +333,14 @@ def _change_of_disk(table: _Table, do: str) -> dict[str, Any]:
         table.known(key, name, list(names))
     if do != "io-error":
         return {key: name} if name is not None else {}
-    nth = table.take("nth", int)
+    return {key: name, "nth": _nth(table)}
+
+
+def _nth(table: _Table) -> int:
+    nth: int | None = table.take("nth", int)
     if nth is not None and nth < 1:
         table.refuse("must be at least 1", "nth")
-    return {key: name, "nth": nth or 1}
+    return nth or 1
 
 
 class _Table:

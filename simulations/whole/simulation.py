@@ -375,7 +375,7 @@ class Simulation:
             unmarked=unmarked, kept=stage.kept, boards=stage.boards, rereadings=stage.rereadings, results=self._items,
             held={m.name: read_contents(m.folder, stage.job) for m in there},
             one_each=self.plan.spider in ONE_EACH, certified=self._history.certified, lapses=stage.lapses,
-            limits=self.plan.limits or {},
+            limits=self.plan.limits or {}, stalls=stage.stalls,
         )  # fmt: skip
 
     def _found(self, stage: Stage, url: str, sink: Place) -> SinkFound:

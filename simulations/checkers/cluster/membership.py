@@ -93,6 +93,7 @@ def _moments(evidence: Evidence, names: set[str], from_s: float, until_s: float)
     """Returns when to judge a stretch of time: as it begins, and each time that something is no excuse any more."""
     new = [p.began_s + NEW_S for p in evidence.presences if p.name in names]
     over = [_over_s(incident) + LOOK_S for incident in evidence.incidents if incident.nodes & names]
+    over += [stall.ended_s + NEW_S + LOOK_S for stall in evidence.stalls if stall.nodes & names]
     return sorted({from_s, *(moment for moment in (*new, *over) if from_s < moment < until_s)})
 
 
@@ -107,7 +108,18 @@ def _is_there(presences: list[Presence], name: str, now_s: float) -> bool:
 
 
 def _is_troubled(evidence: Evidence, names: set[str], now_s: float) -> bool:
-    """Tells whether an incident of one of these machines explains what is seen."""
+    """Tells whether an incident of one of these machines explains what is seen, or that its disk held it up as it
+    began.
+    """
+    began = [p for p in evidence.presences if p.name in names and p.began_s <= now_s < p.ended_s]
+    if any(
+        stall.is_of_disk(p.name)
+        and p.began_s - LOOK_S <= stall.began_s <= p.began_s + NEW_S
+        and now_s <= stall.ended_s + NEW_S
+        for p in began
+        for stall in evidence.stalls
+    ):
+        return True
     return any(i.began_s <= now_s <= _over_s(i) and i.nodes & names for i in evidence.incidents)
 
 

@@ -34,6 +34,10 @@ class Seen:
     cached: frozenset[str] = frozenset()
     others: frozenset[str] = frozenset()
     ring: tuple[str, ...] = ()
+    slow_s: float = 0.0
+
+    def disk_s(self, node: str) -> float:
+        return self.slow_s
 
     def away_since(self, since_s: float) -> frozenset[str]:
         return self.away

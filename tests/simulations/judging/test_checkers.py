@@ -15,7 +15,7 @@ from simulations.checkers.work import told
 from simulations.observe.alarms import Alarm
 from simulations.observe.contents import Content
 from simulations.observe.folders import DONE, DROPPED, FAILED, PHASES, QUEUED, Copy, Folder, Record, print_of
-from simulations.observe.incidents import LEAVE, PAUSE, Incident
+from simulations.observe.incidents import LEAVE, PAUSE, Incident, Stall
 from simulations.observe.inventory import Held, Inventory
 from simulations.observe.loads import Peak
 from simulations.observe.losses import Reach, Said, Telling
@@ -911,6 +911,17 @@ def test_who_comes_back_before_long_need_not_be_missed() -> None:
     evidence.presences.append(Presence("m1", 3, 80.0))
 
     assert violations(evidence) == []
+
+
+@pytest.mark.parametrize(("who", "is_amiss"), [("m1", False), ("m0", True)])
+def test_who_begins_with_a_disk_that_holds_it_up_is_counted_later(who: str, is_amiss: bool) -> None:
+    evidence = flawless()
+    evidence.presences[1].began_s = 100.0
+    evidence.sightings.extend([Sighting(90.0, "m0", "b", False), Sighting(122.0, "m0", "b", True)])
+
+    evidence.stalls.append(Stall(100.5, 112.0, "Store.recover", frozenset({who})))
+
+    assert bool([*CHECKERS["membership"](evidence)]) is is_amiss
 
 
 @pytest.mark.parametrize(("noticed_s", "is_amiss"), [(150.0, False), (210.0, True)])

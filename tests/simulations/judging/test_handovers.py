@@ -38,6 +38,20 @@ class Case:
         self.stores.store(node).standings[BUCKET] = StandingRow(epoch, lack, 0, "")
 
 
+def test_what_came_while_a_disk_took_long_to_count_may_not_be_counted() -> None:
+    case = Case()
+    case.holds("m1")
+    case.stores.store("m1").came[LINK] = case.sight.now_s - 3.0
+
+    case.sight.slow_s = 4.0
+    case.rules.released("m1", "m0", {BUCKET: Standing(2)}, [])
+    assert case.told == []
+    case.sight.slow_s = 1.0
+    case.rules.released("m1", "m0", {BUCKET: Standing(2)}, [])
+
+    assert len(case.told) == 1
+
+
 def test_who_lets_go_of_a_bucket_says_how_much_there_is_of_it() -> None:
     case = Case()
     case.holds("m1")
