@@ -406,6 +406,8 @@ class Simulation:
             if calm:
                 self._history.look({machine.name: machine.counted(stage.machines) for machine in stage.up})
             standing = (stage.observer.healing.standing(stage), len(stage.asked))
+            # Of whom most are away, nothing may be granted.
+            calm = calm and not (self._majority and len(stage.up) < len(stage.machines))
             if not calm or standing != before or any(stage.state(machine) != RUNNING for machine in stage.up):
                 before, calm_s = standing, stage.world.now
             self._look_at_hosts(stage, calm_s)

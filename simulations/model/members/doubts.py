@@ -147,8 +147,9 @@ class Doubts:
             if now_s < since_s + GRACE_S:
                 continue
             asked = {other for other in others if known.others_s.get(other, inf) <= since_s}
-            words = {other: self.words.word(master, other, bucket) for other in asked}
-            silent = {other for other, word in words.items() if word.at_s < since_s}
+            # Who came later need not be waited for, and may vouch all the same.
+            words = {other: self.words.word(master, other, bucket) for other in others}
+            silent = {other for other in asked if words[other].at_s < since_s}
             if self._is_vouched_for(master, bucket, since_s, words):
                 silent = {other for other in silent if known.silent_s.get(other, -inf) < since_s}
             if silent:

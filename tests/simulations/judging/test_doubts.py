@@ -114,6 +114,20 @@ def test_who_was_alone_goes_on_with_what_was_its_own_where_somebody_vouches(epoc
     assert case.grants() == is_amiss
 
 
+@pytest.mark.parametrize(("epoch", "is_amiss"), [(4, False), (5, True)])
+def test_who_comes_a_moment_later_may_vouch_as_well(epoch: int, is_amiss: bool) -> None:
+    case = Case()
+    case.rules.acts("m0", frozenset({BUCKET}), [])
+    case.now_s += 5.0
+    case.rules.acts("m0", frozenset({BUCKET}), ["m1"])
+    case.now_s += 0.5
+    case.rules.acts("m0", frozenset({BUCKET}), ["m1", "m2"])
+    case.rules.holds("m0", ["m1"], [])
+    case.lets_go("m2", epoch=epoch)
+
+    assert case.grants() == is_amiss
+
+
 @pytest.mark.parametrize("lack", [0, 2])
 def test_who_begins_waits_for_those_who_have_more(lack: int) -> None:
     case = Case()
