@@ -117,6 +117,7 @@ class Askings:
 
     def _renews(self, moment: Moment) -> None:
         self._permissions.renews(moment.node, moment.peer, opened(moment.what).session, moment.at)
+        self._borrowed.renews(moment.node, moment.peer)
 
     def _halt(self, moment: Moment) -> None:
         self._permissions.halted(moment.node, moment.at)

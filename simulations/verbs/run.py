@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from random import Random
 from typing import TextIO
 
@@ -24,6 +25,10 @@ from .asked import add_plan_options, plan_of
 _DEFAULT = Options()
 SHARES = {"aims": 0.65, "web": 0.4, "limits": 0.4, "jobs": 0.25, "verbs": 0.3, "hesitation": 0.5}
 """The share of the seeds in which each is drawn besides."""
+DELAYLESS = {"host": 0.15, "url": 0.5}
+"""The share of those runs that leave no delay where hosts ask for none, by what they shard by: hosts that are borrowed
+are lent to several at once then.
+"""
 MAJORITY = 0.2
 """The share of those runs with aimed faults in which only the greater part of the masters goes on."""
 OF_A_HUNDRED = {"jostling": 8, "majority": 7, "partition": 2, "churn": 2, "one-way": 1, "wiped": 1, "newcomers": 1}
@@ -86,8 +91,9 @@ def drawn(seed: int, draws: Sequence[str] | None = None) -> Options:
             name = rare
     name = _place(seed, fit) or name
     scenario = SCENARIOS[name]
+    delay = Random(f"{seed}/delay").random()
     fewest = max(2, replicas, scenario.masters_min)
-    return Options(
+    options = Options(
         scenario=name,
         seed=seed,
         masters=dice.randint(fewest, 7) if dice.random() < 0.9 else dice.randint(8, 16),
@@ -104,11 +110,11 @@ def drawn(seed: int, draws: Sequence[str] | None = None) -> Options:
         # What part files have twice after all disks that knew of it are gone, nobody can tell.
         buckets=0 if name == "losses" else Random(f"{seed}/buckets").choice((0, 0, 0, 1)),
         partition="majority" if name == "aimed" and Random(f"{seed}/greater part").random() < MAJORITY else "",
-        delay_s=0.0 if Random(f"{seed}/delay").random() < 0.15 else _DEFAULT.delay_s,
         ring=_DEFAULT.ring if len(scenario.weights) > 1 else Random(f"{seed}/ring").choice(_RINGS),
         placement=Random(f"{seed}/placement").choice(PLACEMENTS),
         draws=tuple(each for each in _beside(seed) if each in scenario.besides) if draws is None else tuple(draws),
     )
+    return replace(options, delay_s=0.0) if delay < DELAYLESS[options.key] else options
 
 
 def _place(seed: int, fit: Collection[str]) -> str:

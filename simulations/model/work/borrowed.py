@@ -12,6 +12,8 @@ from typing import Final, Protocol
 from ..acknowledged import Tell
 from ..permissions import Permissions
 
+HELD_S: Final = 4.9
+"""What a slave that is out of reach had in hand is over so long after its session last went on, at the earliest."""
 ON_DISK_S: Final = 1.0
 """What may begin is told to a slave so much later at most, for its lease goes to the disk first,"""
 ACCESSES: Final = 2
@@ -72,6 +74,8 @@ class Borrowed:
     """By the borrower and the host."""
     _asking: dict[tuple[str, str], tuple[str, int, bool]] = field(default_factory=dict)
     """The loans that are asked for, by the same: of whom, under which number, and whether it is called in already."""
+    _renewed: dict[tuple[str, str], float] = field(default_factory=dict)
+    """When a master last said to a slave on a machine of its own that its session goes on."""
     _views: dict[str, tuple[int, float]] = field(default_factory=dict)
     """The view in which each master was seen to act, and since when."""
 
@@ -111,6 +115,10 @@ class Borrowed:
             if borrower == master and loan.bucket in buckets and loan.heard_s <= came_s:
                 loan.over_s = min(loan.over_s, self.sight.now_s)
 
+    def renews(self, master: str, slave: str) -> None:
+        """Takes in that a master says to a slave that its session goes on."""
+        self._renewed[master, slave] = self.sight.now_s
+
     def ended(self, master: str, slave: str, records: Iterable[int]) -> None:
         """Takes in that pages are in a slave's hands no more."""
         for record in records:
@@ -136,6 +144,10 @@ class Borrowed:
 
     # -- inside --------------------------------------------------------------------------------
 
+    def _goes_on(self, master: str, slave: str) -> bool:
+        """Tells whether a slave's session with a master goes on, for all that anybody knows."""
+        return self.sight.now_s < self._renewed.get((master, slave), inf) + HELD_S
+
     def _grace_s(self, master: str) -> float:
         return ON_DISK_S + ACCESSES * self.sight.disk_s(master)
 
@@ -146,7 +158,10 @@ class Borrowed:
             return "without a loan"
         loan.used += 1
         loan.open[record] = slave, now_s
-        at_once = sum(not self.sight.hindered(who, since_s, now_s) for who, since_s in loan.open.values())
+        at_once = sum(
+            not self.sight.hindered(who, since_s, now_s) and self._goes_on(master, who)
+            for who, since_s in loan.open.values()
+        )
         if loan.lender != owner:
             return f"under a loan of {loan.lender}"
         if loan.used > loan.count:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from simulations.model.permissions import Permissions
-from simulations.model.work.borrowed import Borrowed
+from simulations.model.work.borrowed import HELD_S, Borrowed
 
 HOST = "h0.test"
 JOB, READING = 1, 2
@@ -62,6 +62,17 @@ def test_a_host_is_asked_as_it_was_lent() -> None:
     assert case.asks(1) == []
     case.rules.ended("m0", "s0", [1])
     assert case.asks(2) == []
+
+
+def test_what_one_whose_session_is_over_had_in_hand_is_open_no_more() -> None:
+    case = Case()
+    case.rules.renews("m0", "s0")
+    case.asks(1)
+    case.sight.now_s += HELD_S
+    case.rules.renews("m0", "s1")
+    case.rules.granted("m0", "s1", [(JOB, 2, HOST)])
+
+    assert case.told == []
 
 
 def test_and_not_more_often_nor_by_more_at_once() -> None:
