@@ -123,7 +123,7 @@ class Rounds:
         asked = self._asked.get((master, job), {})
         if what := next(self._amiss(asked), ""):
             self._tell(master, f"has the end of job {job} signed, {what}")
-        elif what := next(self._left(master, job), ""):
+        elif self._is_in_view(master, asked) and (what := next(self._left(master, job), "")):
             self._tell(master, f"has the end of job {job} signed, and {what}")
 
     # -- who answers ---------------------------------------------------------------------------
@@ -134,6 +134,13 @@ class Rounds:
             self._tell(master, f"told {asker} that nothing is left of job {job} there, and {what}")
 
     # -- inside --------------------------------------------------------------------------------
+
+    def _is_in_view(self, master: str, asked: dict[str, list[_Question]]) -> bool:
+        """Tells whether a master acts in the view in which it has asked. One that does not hears in its next view what
+        nobody signs: no certificate is of two views.
+        """
+        last = max((questions[-1] for questions in asked.values()), key=lambda question: question.asked_s)
+        return last.view == self.sight.view(master)
 
     def _amiss(self, asked: dict[str, list[_Question]]) -> Iterator[str]:
         """Yields what is wrong with the last two rounds."""

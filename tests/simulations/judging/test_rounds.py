@@ -25,9 +25,10 @@ class Seen:
     now_s: float = 100.0
     served: bool = True
     away: frozenset[str] = frozenset()
+    acts_in: int = VIEW
 
     def view(self, master: str) -> int:
-        return VIEW
+        return self.acts_in
 
     def fellows(self, master: str) -> frozenset[str]:
         return frozenset({"m0", "m1", "m2"}) - {master}
@@ -131,6 +132,18 @@ def test_nor_anything_that_its_holders_lack(away: frozenset[str], is_amiss: bool
     case.rules.says("m0", "m2", JOB, IDLE)
 
     assert bool(case.told) == is_amiss
+
+
+@pytest.mark.parametrize(
+    ("acts_in", "told"), [(VIEW, ["and does not serve its bucket 4 yet"]), (VIEW + 1, [])], ids=["as it asked", "anew"]
+)
+def test_who_has_an_end_signed_serves_all_that_is_its_own_unless_its_view_has_changed(
+    acts_in: int, told: list[str]
+) -> None:
+    case = Case().round().round()
+    case.sight.served, case.sight.acts_in = False, acts_in
+
+    assert case.signed() == told
 
 
 def test_nor_a_bucket_that_nobody_serves() -> None:
