@@ -21,9 +21,11 @@ def check(evidence: Evidence) -> Iterator[str]:
     for url, record in evidence.phases().items():
         if record.phase == DONE and url in web.pages and web.pages[url].kind is not Kind.REDIRECT:
             pages[text_of(url, web.plan.texts)].append(url)
+    # An item of each visit is told: no page is a copy of what it was before.
+    most = 1 if evidence.begun_anew() else sum(evidence.unmarked.values())
     parted = any(incident.everywhere for incident in evidence.incidents)
     for urls in pages.values():
-        out = [url for url in sorted(urls) for _ in range(evidence.unmarked[url])]
+        out = [url for url in sorted(urls) for _ in range(min(evidence.unmarked[url], most))]
         if not out:
             yield f"a text has no item in the results, of {len(urls)} pages that have it: {listed(sorted(urls))}"
         elif len(out) > 1 and not parted:

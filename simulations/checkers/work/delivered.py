@@ -7,7 +7,7 @@ there once for each of them (docs/sinks.md says so).
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from ...observe.incidents import PAUSE
@@ -22,7 +22,7 @@ def check(evidence: Evidence) -> Iterator[str]:
         there = set(found.items) | found.refused
         if lost := sorted(set(evidence.items) - there):
             yield f"{name}: {len(lost)} items of the results were never brought: {listed(lost)}"
-        often = _fetched_by_both_sides(evidence) if found.parts else {}
+        often = _fetched_by_both_sides(evidence) if found.parts else _visited_again(evidence)
         if twice := sorted(url for url, count in found.items.items() if count > often.get(url, 1)):
             yield f"{name}: {len(twice)} items are there more than once: {listed(twice)}"
         # What the disks had is gone with them, and was brought before.
@@ -36,6 +36,15 @@ def check(evidence: Evidence) -> Iterator[str]:
             yield f"{name}: was opened {found.strangers} times with a wrong password"
         if found.waiting:
             yield f"{name}: {found.waiting} items are said to wait when all is over"
+
+
+def _visited_again(evidence: Evidence) -> dict[str, int]:
+    """Counts how often each page was fetched, if people had the entries begun anew where items are known by their
+    texts: what a page said before is not replaced then (docs/duplicates.md).
+    """
+    if not evidence.web.plan.texts or not evidence.begun_anew():
+        return {}
+    return dict(Counter(visit.url for visit in evidence.pages if visit.answered))
 
 
 def _fetched_by_both_sides(evidence: Evidence) -> dict[str, int]:

@@ -32,5 +32,5 @@ SCENARIO = Scenario(
     masters_min=3,
     web=WebPlan(texts=40, across=0.5),
     spider=Repeater,
-    share=0.05,
+    share=0.1,
 )

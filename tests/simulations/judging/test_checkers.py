@@ -864,6 +864,24 @@ def test_page_that_failed_may_be_fetched_anew_when_somebody_asks_for_that(
     assert bool([*CHECKERS["fetches"](evidence)]) is is_amiss
 
 
+def test_where_items_are_known_by_their_texts_each_visit_of_an_entry_that_was_begun_anew_has_one() -> None:
+    evidence = flawless()
+    url = a_page(evidence).url
+    evidence.web.plan = replace(evidence.web.plan, texts=1)
+    evidence.unmarked.clear()
+    evidence.unmarked[url] = 2
+    sink_with(evidence)
+    evidence.sinks["db"].items[url] = 2
+    fetch_once_more = visit(url, 200.0)
+    evidence.web.visits.append(fetch_once_more)
+
+    before = [*CHECKERS["duplicates"](evidence), *CHECKERS["delivered"](evidence)]
+    evidence.asked.append(Asked(190.0, 191.0, "m0", "clear", {}, {}, ""))
+
+    assert len(before) == 2
+    assert [*CHECKERS["duplicates"](evidence), *CHECKERS["delivered"](evidence)] == []
+
+
 @pytest.mark.parametrize("others_were_there", [False, True])
 def test_what_a_host_asked_of_one_that_was_alone_and_left_nobody_else_can_know(others_were_there: bool) -> None:
     evidence = flawless()
