@@ -20,12 +20,14 @@ from ..play.faults import Fault
 from ..play.options import Options
 
 SHARE: Final = 0.5
-"""The share of the drawn aims that hold something up."""
+"""The share of the drawn aims that hold something up in place of what they would do,"""
+MORE: Final = (2, 5)
+"""and so many more do, at least and at most: many kinds of moments come in few runs."""
 FOR_S: Final = (0.3, 1.0, 3.0, 6.0, 9.0, 9.5, 12.0)
 """A call to another master is given up after 10 s."""
 THEN_SHARE: Final = 0.7
 """Somebody is struck meanwhile in so many of them."""
-THEN: Final = ("crash", "crash", "power-loss", "freeze", "freeze", "split", "leave", "wipe", "start")
+THEN: Final = ("crash", "crash", "power-loss", "freeze", "freeze", "split", "leave", "wipe", "start", "start")
 THEN_FOR_S: Final = (0.3, 2.0, 5.8, 9.0, 15.0)
 APART_S: Final = (0.001, 0.05, 0.3, 1.0)
 
@@ -83,8 +85,8 @@ LONGEST_S: Final = (0.3, 1.0, 2.0)
 
 
 def with_stalls(aims: Sequence[Aim], options: Options, allowed: Collection[str], *, majority: bool) -> list[Aim]:
-    """Returns these aims, about half of them replaced by stalls, by dice of their own: the others are as they were.
-    Meanwhile strikes what is allowed.
+    """Returns these aims, about half of them replaced by stalls, and some more stalls, by dice of their own: the others
+    are as they were. Meanwhile strikes what is allowed.
     """
     fewer = {"loans": options.key == "host", "majority": not majority}
     never = frozenset[str]().union(*(kinds for what, kinds in FEWER.items() if fewer[what]))
@@ -94,7 +96,11 @@ def with_stalls(aims: Sequence[Aim], options: Options, allowed: Collection[str],
     for aim in aims:
         dice = Random(f"{options.seed}/stalls: {aim.place}")
         made.append(_drawn(dice, options, counts, does, aim.place) if dice.random() < SHARE else aim)
-    return made
+    more = Random(f"{options.seed}/more stalls: {aims[0].place}")
+    return made + [
+        _drawn(more, options, counts, does, f"stall {number + 1} with {aims[0].place}")
+        for number in range(more.randint(*MORE))
+    ]
 
 
 def drawn_hesitations(options: Options) -> list[Fault]:
