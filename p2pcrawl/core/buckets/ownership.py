@@ -429,6 +429,8 @@ class Ownership:
                 # A newcomer was not asked for what came to us before it was known: it may be serving that.
                 self._asked[node] = {b for b in self._mine if self.new_here or not self.states.serves(b)}
                 self.states.take(BucketEvent.DOUBTED, self._asked[node])
+                # One that was cut off, and whose view never changed, does not offer what it holds and others lack.
+                self._asked[node] |= self.states.take(BucketEvent.OFFERED, self.broken())
             self._asked[node] |= gained
 
     def offered(self, node: NodeId, buckets: Iterable[int]) -> bool:

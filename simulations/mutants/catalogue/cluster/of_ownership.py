@@ -168,6 +168,14 @@ MUTANTS = (
         harm="One that is new here goes on serving what one that it had not heard of serves.",
     ),
     Mutant(
+        name="missing-not-asked-of-the-returned",
+        kind=Slip.RETRY,
+        where=_OWNERSHIP + "_wait_for",
+        old="                self._asked[node] |= self.states.take(BucketEvent.OFFERED, self.broken())\n",
+        new="",
+        harm="What a holder has that was cut off for a moment is missed for ever: jobs are incomplete.",
+    ),
+    Mutant(
         name="gained-not-asked-of-known",
         kind=Slip.EARLY,
         where=_OWNERSHIP + "_wait_for",

@@ -143,6 +143,24 @@ def test_offer_of_what_is_ours_is_claimed_while_it_is_served() -> None:
     assert not o.offered(IDS[5], {mine})
 
 
+def test_who_comes_back_is_asked_for_what_is_missing_of_what_is_served_and_that_is_served_on() -> None:
+    """It held a copy, was cut off, and was back before its own view had changed: it offered nothing of that."""
+    o = Ownership(IDS[0])
+    view(o, members(*IDS[:2]), 1)
+    let_go(o, IDS[1], owned(o))
+    later = Ownership(IDS[0])
+    view(later, members(*IDS[:3]), 2)
+    broken, whole = sorted(owned(o) & owned(later))[:2]
+    o.lacks[broken], o._broken = o.counters[broken], None
+
+    change = view(o, members(*IDS[:3]), 2)
+
+    assert IDS[2] in change.ask
+    assert broken in o.awaited(IDS[2])
+    assert whole not in o.awaited(IDS[2])
+    assert o.serves(broken)
+
+
 def test_epoch_exceeds_all_that_was_heard_of_and_never_falls() -> None:
     o = Ownership(IDS[0])
     gained = view(o, members(*IDS[:2]), 1).gained
