@@ -124,7 +124,7 @@ class Store:
             write_endings(db, self._items, batch, result, now)
         result.kept.update(self._items.kept([candidate.record for candidate in result.fresh if candidate.visit]))
         self._items.unstage(batch.unstage)
-        self._write_leases(batch)
+        self._write_leases(batch, result)
         if batch.hosts:
             insert_many(db, "host", [host_columns(host, now) for host in batch.hosts], replace=True)
         if batch.pauses:
@@ -155,14 +155,19 @@ class Store:
             if sink is not None and sink[0] is not None:
                 self._items.passed(job, sink[0], last)
 
-    def _write_leases(self, batch: Batch) -> None:
+    def _write_leases(self, batch: Batch, result: Committed) -> None:
         """Writes what is granted, with the verdicts on texts, and takes back what was given back."""
         if batch.leases:
             run_many(self._db, "INSERT OR REPLACE INTO lease (record, job, lease, attempt)", batch.leases)
         for candidate in batch.imprints:
             candidate.link = self._imprints.judge(candidate)
         if batch.returned:
-            run_many(self._db, "DELETE FROM lease WHERE record IN (", [(r,) for r in batch.returned], ")")
+            returned = [(record,) for record in batch.returned]
+            run_many(self._db, "DELETE FROM lease WHERE record IN (", returned, ")")
+            which = f"SELECT id FROM record WHERE phase = {int(Phase.QUEUED)} AND id IN ("
+            queued = {record for (record,) in run_many(self._db, which, returned, ")")}
+            # The rest has ended at another master, and came here while it was in a slave's hands.
+            result.ended.update({*batch.returned} - queued)
 
     def _discover(self, links: Sequence[NewLink], batch: Batch, result: Committed, now: int) -> list[int]:
         """Makes new links records, and queues them. Returns the records of those that are known and come as entries."""

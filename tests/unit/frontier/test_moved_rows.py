@@ -237,6 +237,23 @@ def test_master_is_told_of_rows_that_left_its_queue(tmp_path: Path) -> None:
     assert result.fresh == []
 
 
+def test_page_that_another_master_had_ended_is_not_queued_when_it_is_given_back(tmp_path: Path) -> None:
+    """It had come as done while a slave had it, and was granted again when the slave gave it back."""
+    store = begun(tmp_path)
+    one, other = store.commit(batch_of(map(placed, urls(2)))).fresh
+    batch = batch_of()
+    grant(batch, one)
+    grant(batch, other)
+    store.commit(batch)
+    store.commit(batch_of_moved([moved(one.link.url, Phase.DONE, 1, 0, 200)]))
+
+    batch = batch_of()
+    batch.returned += [one.record, other.record]
+    result = store.commit(batch)
+
+    assert result.ended == {one.record}
+
+
 def test_end_of_a_page_that_another_master_had_ended_is_counted_once(tmp_path: Path) -> None:
     """Its lease was open here while the other side of a partition fetched it."""
     store = begun(tmp_path)

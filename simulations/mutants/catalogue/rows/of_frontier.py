@@ -110,6 +110,14 @@ MUTANTS = (
         harm="After a crash pages that have long ended count as interrupted.",
     ),
     Mutant(
+        name="returned-though-ended-elsewhere",
+        kind=Slip.CHECK,
+        where=_RECORDS + "store:Store._write_leases",
+        old="            result.ended.update({*batch.returned} - queued)\n",
+        new="",
+        harm="A page that ended elsewhere while a slave had it is fetched again when it is given back.",
+    ),
+    Mutant(
         name="items-of-the-late-kept",
         kind=Slip.CHECK,
         where=_RECORDS + "endings:_disregard",
