@@ -60,13 +60,16 @@ class Sight(Machines, Protocol):
 
 
 class Word(NamedTuple):
-    """The word of somebody that he has let go of a bucket: when it was heard, and what he has of it."""
+    """The word of somebody that he has let go of a bucket: when it was heard, what he has of it, and when he was asked
+    for it.
+    """
 
     at_s: float
     standing: Standing | None
+    asked_s: float
 
 
-NEVER: Final = Word(-inf, None)
+NEVER: Final = Word(-inf, None, -inf)
 
 
 class Begun(NamedTuple):
@@ -139,8 +142,10 @@ class Takeovers:
     tell: Tell
     watched: set[int] = field(default_factory=lambda: set(range(0, BUCKETS, WATCHED)))
     """The buckets that are looked at."""
-    _let_go: dict[tuple[str, str], dict[int, tuple[float, Standing]]] = field(default_factory=lambda: defaultdict(dict))
+    _let_go: dict[tuple[str, str], dict[int, Word]] = field(default_factory=lambda: defaultdict(dict))
     """What a claimer has heard of somebody who has let go, by bucket."""
+    _joining: dict[tuple[str, int], set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Who has let go of a bucket that is served already, and was not told yet that all he had is there."""
     _took_s: dict[tuple[str, int], float] = field(default_factory=dict)
     """When somebody last told others that it takes a bucket."""
     _begun: dict[tuple[str, int], dict[int, _Beginning]] = field(default_factory=lambda: defaultdict(dict))
@@ -157,7 +162,7 @@ class Takeovers:
         """Takes in that a master begins anew, with what its disk says."""
         for parties in [parties for parties in self._let_go if parties[0] == node]:
             del self._let_go[parties]
-        for known in self._begun, self._untold:
+        for known in self._begun, self._untold, self._joining:
             for place in [place for place in known if place[0] == node]:
                 del known[place]
         self._may.pop(node, None)
@@ -168,16 +173,17 @@ class Takeovers:
 
     def word(self, claimer: str, giver: str, bucket: int) -> Word:
         """Returns what a claimer has heard last of one that let go of a bucket."""
-        known = self._let_go.get((claimer, giver), {}).get(bucket)
-        return NEVER if known is None else Word(*known)
+        return self._let_go.get((claimer, giver), {}).get(bucket, NEVER)
 
     # -- who has to let go, and to hear --------------------------------------------------------
 
-    def hears(self, claimer: str, giver: str, standings: Mapping[int, Standing]) -> None:
-        """Takes in that a claimer hears from one that has let go."""
+    def hears(self, claimer: str, giver: str, standings: Mapping[int, Standing], asked_s: float) -> None:
+        """Takes in that a claimer hears from one that has let go, as it was asked at that moment."""
         now_s = self.sight.now_s
         for bucket, standing in self._watched(standings):
-            self._let_go[claimer, giver][bucket] = now_s, standing
+            self._let_go[claimer, giver][bucket] = Word(now_s, standing, asked_s)
+            if self.sight.in_service(claimer, bucket):
+                self._joining[claimer, bucket].add(giver)
             self._epochs[bucket].add(standing.epoch)
             had = self._had(claimer, bucket)
             had.spans = _joined((*had.spans, *_spans_of(standing)))
@@ -198,6 +204,7 @@ class Takeovers:
             self._untold.pop((owner, bucket), None)
             self._took_s[owner, bucket] = self.sight.now_s
             self._follows(owner, other, bucket, epoch, since)
+            self._has_joined(owner, other, bucket)
 
     def is_heard(self, owner: str, other: str, epochs: Mapping[int, Begun]) -> None:
         """Takes in that an owner hears from another one that it has noted these epochs."""
@@ -314,7 +321,7 @@ class Takeovers:
         what = f"begins epoch {epoch} of bucket {bucket}"
         heard: list[Standing] = []
         for other in sorted(others):
-            at_s, standing = self._let_go[owner, other].get(bucket, (-1.0, None))
+            at_s, standing, _ = self.word(owner, other, bucket)
             if standing is None:
                 self._tell(owner, f"{what}, which {other} has not let go of")
                 continue
@@ -334,6 +341,19 @@ class Takeovers:
             wanted = _joined([span for standing in heard for span in self._sure(bucket, standing)])
             self._no_less(owner, bucket, _spans_of(standing_of(row)), wanted, what)
         self._has_its_copies(owner, bucket, what)
+
+    def _has_joined(self, owner: str, other: str, bucket: int) -> None:
+        """Judges whether a disk says that all is there which one had that lets go of a bucket that is served all along,
+        as he is told so: he is about to note that he lacks the rest.
+        """
+        joining = self._joining[owner, bucket]
+        # What another one had, who has let go at the same time, may be on its way.
+        is_all = joining == {other} and self.sight.in_service(owner, bucket)
+        joining.discard(other)
+        row, (_, standing, _) = self.stores.store(owner).standings.get(bucket), self.word(owner, other, bucket)
+        if is_all and row is not None and standing is not None:
+            here = self._sure(bucket, standing_of(row))
+            self._no_less(owner, bucket, here, self._sure(bucket, standing), f"goes on with what {other} had, too, and")
 
     def _has_its_copies(self, owner: str, bucket: int, what: str) -> None:
         """Judges whether what somebody held of a bucket that it begins to serve is among its own."""

@@ -80,7 +80,7 @@ class Takings:
     def _hears(self, moment: Moment) -> None:
         asked = self._claims.answered(moment.peer, moment.node, moment.what.id)
         if asked is not None and moment.what.agreed:
-            self._takeovers.hears(moment.node, moment.peer, _standings(asked[1], moment.what))
+            self._takeovers.hears(moment.node, moment.peer, _standings(asked[1], moment.what), asked[0])
 
     # -- epochs --------------------------------------------------------------------------------
 

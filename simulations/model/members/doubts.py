@@ -71,8 +71,8 @@ class _Master:
     """The last epoch that it knew of each that was its own, when that became another's."""
     others_s: dict[str, float] = field(default_factory=dict)
     """Since when it counts each other in its view,"""
-    met: bool = False
-    """and whether it ever did."""
+    met: frozenset[str] = frozenset()
+    """and all that it ever did."""
     doubted_s: float = -inf
     why: str = ""
     silent_s: dict[str, float] = field(default_factory=dict)
@@ -110,7 +110,7 @@ class Doubts:
         known.gained_s |= dict.fromkeys(mine - known.mine, now_s)
         standings = self.stores.store(master).standings
         known.had |= {bucket: standings[bucket].epoch for bucket in known.mine - mine if bucket in standings}
-        known.mine, known.met = mine, known.met or bool(others)
+        known.mine, known.met = mine, known.met.union(others)
         known.others_s = {other: known.others_s.get(other, now_s) for other in others}
 
     def is_held_dead(self, master: str) -> None:
@@ -147,9 +147,10 @@ class Doubts:
             if now_s < since_s + GRACE_S:
                 continue
             asked = {other for other in others if known.others_s.get(other, inf) <= since_s}
-            # Who came later need not be waited for, and may vouch all the same.
-            words = {other: self.words.word(master, other, bucket) for other in others}
-            silent = {other for other in asked if words[other].at_s < since_s}
+            # Who came later need not be waited for, and may vouch all the same; who has vouched may be gone by now.
+            words = {other: self.words.word(master, other, bucket) for other in known.met.union(others)}
+            # What somebody says to an older question he has said before.
+            silent = {other for other in asked if words[other].asked_s < since_s}
             if self._is_vouched_for(master, bucket, since_s, words):
                 silent = {other for other in silent if known.silent_s.get(other, -inf) < since_s}
             if silent:

@@ -31,6 +31,8 @@ HEARING_S: Final = 2.6
 """So long before that at most."""
 STALL_S: Final = 1.0
 """Who stood still for so long has noticed;"""
+TURN_S: Final = 1.2
+"""between two turns of one that does not doubt itself there is no more than this;"""
 AWAKE_S: Final = 0.1
 """what it was about to say then it says so soon after."""
 LATE_S: Final = 1.5
@@ -106,6 +108,10 @@ class _Speaker:
     asked: dict[str, deque[float]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=8)))
     """When it last asked each other whether that is there."""
     passed_on: Counter[Word] = field(default_factory=Counter)
+    turn_s: float = 0.0
+    """When it last had a turn,"""
+    rests: list[tuple[float, float]] = field(default_factory=list)
+    """and from when until when it had none: who doubts itself has one seldom."""
     fresh: list[_Suspicion] = field(default_factory=list)
     """The suspicions that began with what it heard or said last: whom it counts with that shows behind it."""
 
@@ -201,6 +207,9 @@ class Rumours:
     def goes_on(self, me: str, life: int, suspects: Iterable[tuple[str, int]]) -> None:
         """Judges those whom a member suspects still, under these incarnations: nobody is given more than his time."""
         speaker, now_s = self._speaker(me, life), self.sight.now_s
+        if now_s > speaker.turn_s + TURN_S:
+            speaker.rests.append((speaker.turn_s, now_s))
+        speaker.turn_s = now_s
         for place in suspects:
             if (suspicion := speaker.suspicions.get(place)) is None or place in speaker.deaths:
                 continue
@@ -276,8 +285,10 @@ class Rumours:
         if suspicion is None:
             return
         stalls = self.sight.stalls(me, suspicion.since_s, now_s)
-        # What was due while it stood still is put off for as long.
-        still_s = sum(max(0.0, until_s - from_s - STALL_S) for from_s, until_s in stalls)
+        # What was due while it stood still is put off for as long; who has a turn seldom need not have missed any.
+        idle = [(last_s + TURN_S, next_s) for last_s, next_s in speaker.rests]
+        seen = [stall for stall in stalls if not any(last_s < stall[0] < next_s for last_s, next_s in idle)]
+        still_s = sum(max(0.0, until_s - from_s - STALL_S) for from_s, until_s in seen)
         name, lasted_s = self.sight.called(word.of), now_s - suspicion.since_s - still_s
         least_s = DRIFT * _suspicion_s(len(suspicion.accusers | {me}), suspicion.members)
         if lasted_s < least_s:

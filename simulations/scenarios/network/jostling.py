@@ -26,8 +26,8 @@ STILL_S = (0.3, 3.0, 5.2, 8.0, 14.0)
 AWAY_S = (0.2, 1.0, 3.0, 8.0)
 FAR_S = (0.12, 0.25, 0.4)
 """One way: with the last of these nobody is heard directly in time, and others are asked to try."""
-DISK_S = (0.1, 0.3)
-LASTS_S = (2.0, 6.0, 12.0)
+DISK_S = (0.02, 0.1, 0.3)
+LASTS_S = (2.0, 6.0, 12.0, 20.0)
 LEFT_SHARE = 0.5
 HEIRS = 2
 """So many stay where one leaves: of these one may have begun a moment ago, of which it has not heard yet."""
@@ -47,7 +47,7 @@ class Jostling:
         """Plays all; then the network is one and as it was, and all are back, or all but one, which has left."""
         await self._stage.progress(0.05)
         steps = [self._cut, self._cut, self._cut, self._leave, self._swap, self._restart, self._stand_still]
-        steps += [self._far, self._slow]
+        steps += [self._far, self._slow, self._slow]
         kinds: dict[str, int] = {}
         for number in range(STEPS):
             if self._stage.ended:
@@ -146,11 +146,11 @@ class Jostling:
         self._stage.restore()
 
     async def _slow(self) -> None:
-        """Makes one disk slow for a while."""
-        for machine in self._steady(0):
-            self._stage.slow([machine], self._dice.choice(DISK_S))
-            await asyncio.sleep(self._dice.choice(LASTS_S))
-            self._stage.quicken([machine])
+        """Makes some disks slow for a while: a view changes while what is done in the last one is stored."""
+        machines = self._stage.some(self._dice.randint(1, len(self._stage.machines)))
+        self._stage.slow(machines, self._dice.choice(DISK_S))
+        await asyncio.sleep(self._dice.choice(LASTS_S))
+        self._stage.quicken(machines)
 
 
 async def faults(stage: Stage) -> None:

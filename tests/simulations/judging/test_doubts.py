@@ -22,6 +22,7 @@ class Case:
     told: list[str] = field(default_factory=list)
     still: list[tuple[float, float]] = field(default_factory=list)
     words: dict[str, Word] = field(default_factory=dict)
+    there: frozenset[str] = frozenset({"m1", "m2"})
     stores: Stores = field(default_factory=Stores)
 
     def __post_init__(self) -> None:
@@ -34,7 +35,7 @@ class Case:
         self.lets_go("m1", "m2")
 
     def others(self, master: str) -> frozenset[str]:
-        return frozenset({"m1", "m2"})
+        return self.there
 
     def damaged(self) -> bool:
         return False
@@ -45,8 +46,9 @@ class Case:
     def word(self, claimer: str, giver: str, bucket: int) -> Word:
         return self.words.get(giver, NEVER)
 
-    def lets_go(self, *givers: str, epoch: int = 4) -> None:
-        self.words.update(dict.fromkeys(givers, Word(self.now_s, Standing(epoch))))
+    def lets_go(self, *givers: str, epoch: int = 4, asked_s: float | None = None) -> None:
+        word = Word(self.now_s, Standing(epoch), self.now_s if asked_s is None else asked_s)
+        self.words.update(dict.fromkeys(givers, word))
 
     def grants(self) -> bool:
         """Lets it grant from the bucket a while later; returns whether that is amiss."""
@@ -126,6 +128,30 @@ def test_who_comes_a_moment_later_may_vouch_as_well(epoch: int, is_amiss: bool) 
     case.lets_go("m2", epoch=epoch)
 
     assert case.grants() == is_amiss
+
+
+@pytest.mark.parametrize(("before_s", "is_amiss"), [(0.1, True), (0.0, False)])
+def test_answer_to_what_was_asked_before_the_doubt_is_none(before_s: float, is_amiss: bool) -> None:
+    case = Case()
+    case.now_s += 5.0
+    case.rules.is_held_dead("m0")
+    case.now_s += 0.5
+    case.lets_go("m1", "m2", asked_s=case.now_s - 0.5 - before_s)
+
+    assert case.grants() == is_amiss
+
+
+def test_who_has_vouched_may_have_left_since() -> None:
+    case = Case()
+    case.now_s += 5.0
+    case.rules.is_held_dead("m0")
+    case.now_s += 0.5
+    case.rules.holds("m0", ["m1"], [])
+    case.lets_go("m2")
+    case.rules.acts("m0", frozenset({BUCKET}), ["m1"])
+    case.there = frozenset({"m1"})
+
+    assert not case.grants()
 
 
 @pytest.mark.parametrize("lack", [0, 2])

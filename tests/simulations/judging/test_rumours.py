@@ -125,6 +125,19 @@ def test_time_in_which_the_accuser_stood_still_does_not_count(stalled_s: float, 
     assert bool(case.condemns(36.0)) == is_amiss
 
 
+@pytest.mark.parametrize(("last_s", "is_amiss"), [(109.5, True), (107.0, False)])
+def test_who_has_a_turn_seldom_need_not_have_missed_one(last_s: float, is_amiss: bool) -> None:
+    case = Case()
+    case.suspects()
+    case.sight.stalled = [(110.0, 115.0)]
+    for turn_s in last_s, 115.5:
+        case.sight.now_s = turn_s
+        case.rules.goes_on("a", LIFE, [])
+    case.sight.now_s = 100.0
+
+    assert bool(case.condemns(36.0)) == is_amiss
+
+
 def test_suspect_is_heard_after_the_accuser_stood_still() -> None:
     case = Case()
     case.suspects()

@@ -83,7 +83,7 @@ class Case:
         self.rules.stood(node, BUCKET, before, rows[BUCKET])
 
     def hears(self, other: str, standing: Standing) -> None:
-        self.rules.hears("m0", other, {BUCKET: standing})
+        self.rules.hears("m0", other, {BUCKET: standing}, self.world.now_s)
 
     def begins(self, epoch: int, since: int, *to: str) -> list[str]:
         for other in to:
@@ -139,6 +139,29 @@ def test_nothing_is_granted_under_an_epoch_of_which_nobody_is_told() -> None:
     case.rules.grants("m0", [BUCKET])
 
     assert "under epoch 6, of which it has told nobody" in case.told[0]
+
+
+@pytest.mark.parametrize(("pieces", "is_amiss"), [("2-5", False), ("2-4", True)])
+def test_what_one_had_is_joined_on_the_disk_when_he_is_told_how_his_bucket_goes_on(pieces: str, is_amiss: bool) -> None:
+    case = Case(world=World(serving={"m0"}))
+    case.stands("m0", 8, 8, 2)
+    case.hears("m1", Standing(5, 2, 0))
+    case.stands("m0", 8, 8, 2, pieces)
+
+    case.begins(8, 8, "m2")
+    assert case.told == []
+    case.begins(8, 8, "m1")
+
+    assert bool(case.told) == is_amiss
+
+
+def test_what_is_on_its_way_from_another_one_may_be_missing_yet() -> None:
+    case = Case(world=World(serving={"m0"}))
+    case.stands("m0", 8, 8, 2)
+    case.hears("m1", Standing(5, 2, 0))
+    case.hears("m2", Standing(8, 6, 0))
+
+    assert case.begins(8, 8, "m1") == []
 
 
 def test_nobody_grants_from_what_another_serves() -> None:
