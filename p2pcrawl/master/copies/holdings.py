@@ -124,6 +124,10 @@ class Holdings:
     async def keep_accounts(self, accounts: Sequence[Account]) -> None:
         """Keeps accounts of other masters, durably when this returns; those that are known here as they are, or as they
         were later, change nothing."""
+        # To its end though nobody waits for it any more: what is stored is known here, or it is taken for news again.
+        await asyncio.shield(self._keep_accounts(accounts))
+
+    async def _keep_accounts(self, accounts: Sequence[Account]) -> None:
         async with self._keeping:
             told = joined_accounts(accounts)
             here = [account for key in told if (account := self.account(key)) is not None]
@@ -143,6 +147,9 @@ class Holdings:
 
     async def drop_accounts(self, keys: Collection[AccountKey]) -> None:
         """Deletes accounts, durably when this returns."""
+        await asyncio.shield(self._drop_accounts(keys))
+
+    async def _drop_accounts(self, keys: Collection[AccountKey]) -> None:
         async with self._keeping:
             await self._in_thread(self._store.drop_accounts, keys)
             for key in keys:

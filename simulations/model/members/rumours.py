@@ -33,6 +33,8 @@ STALL_S: Final = 1.0
 """Who stood still for so long has noticed;"""
 TURN_S: Final = 1.2
 """between two turns of one that does not doubt itself there is no more than this;"""
+LATELY_S: Final = 20.0
+"""how long there is for one that does shows in a time like this;"""
 AWAKE_S: Final = 0.1
 """what it was about to say then it says so soon after."""
 LATE_S: Final = 1.5
@@ -114,6 +116,11 @@ class _Speaker:
     """and from when until when it had none: who doubts itself has one seldom."""
     fresh: list[_Suspicion] = field(default_factory=list)
     """The suspicions that began with what it heard or said last: whom it counts with that shows behind it."""
+
+    def between_s(self, still_s: float) -> float:
+        """Returns how long it may have had no turn when it stood still: who doubts itself has one seldom."""
+        rests = [(last_s, next_s) for last_s, next_s in self.rests if next_s > still_s - LATELY_S and last_s < still_s]
+        return max([STALL_S, *(min(next_s, still_s) - last_s for last_s, next_s in rests)])
 
 
 @dataclass(slots=True)
@@ -207,7 +214,7 @@ class Rumours:
     def goes_on(self, me: str, life: int, suspects: Iterable[tuple[str, int]]) -> None:
         """Judges those whom a member suspects still, under these incarnations: nobody is given more than his time."""
         speaker, now_s = self._speaker(me, life), self.sight.now_s
-        if now_s > speaker.turn_s + TURN_S:
+        if 0.0 < speaker.turn_s < now_s - TURN_S:
             speaker.rests.append((speaker.turn_s, now_s))
         speaker.turn_s = now_s
         for place in suspects:
@@ -285,10 +292,8 @@ class Rumours:
         if suspicion is None:
             return
         stalls = self.sight.stalls(me, suspicion.since_s, now_s)
-        # What was due while it stood still is put off for as long; who has a turn seldom need not have missed any.
-        idle = [(last_s + TURN_S, next_s) for last_s, next_s in speaker.rests]
-        seen = [stall for stall in stalls if not any(last_s < stall[0] < next_s for last_s, next_s in idle)]
-        still_s = sum(max(0.0, until_s - from_s - STALL_S) for from_s, until_s in seen)
+        # What was due while it stood still is put off for as long.
+        still_s = sum(max(0.0, until_s - from_s - speaker.between_s(from_s)) for from_s, until_s in stalls)
         name, lasted_s = self.sight.called(word.of), now_s - suspicion.since_s - still_s
         least_s = DRIFT * _suspicion_s(len(suspicion.accusers | {me}), suspicion.members)
         if lasted_s < least_s:

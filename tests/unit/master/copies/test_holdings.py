@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ import pytest
 from p2pcrawl.core.buckets.standings import Standing, standing_at
 from p2pcrawl.frontier.copies.copy_store import CopyStore
 from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.model.cluster.account import Account, AccountKey
+from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import DiskFullError, LinkError, StorageError
 from p2pcrawl.wire.messages.peer_messages import Copied, Copy, CopyRow, Delivered
 from tests.unit.master.fake_slaves import until
@@ -113,3 +115,30 @@ async def test_marks_that_do_not_fit_each_other_are_refused(tmp_path: Path, said
     with pytest.raises(LinkError):
         await holdings.mark(said)
     await holdings.close()
+
+
+async def test_account_that_is_stored_when_nobody_waits_for_it_any_more_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holdings = Holdings(tmp_path, lambda error: None)
+    await holdings.open()
+    key, going = AccountKey(NodeId("a" * 40), "1" * 32, 7), threading.Event()
+    store = CopyStore.set_accounts
+
+    def slowly(self: CopyStore, accounts: Sequence[Account]) -> None:
+        going.wait(5.0)
+        store(self, accounts)
+
+    monkeypatch.setattr(CopyStore, "set_accounts", slowly)
+    telling = asyncio.create_task(holdings.keep_accounts([Account(key, 33, {"fetches": 5})]))
+    await asyncio.sleep(0.01)
+    telling.cancel()  # The link is closed that brought it.
+    going.set()
+    await holdings.keep_accounts([Account(key, 8, {"fetches": 2})])
+
+    await holdings.close()
+    again = Holdings(tmp_path, lambda error: None)
+    await again.open()
+
+    assert again.account(key) == Account(key, 33, {"fetches": 5})
+    await again.close()
