@@ -17,7 +17,9 @@ from ..stores import Key, Stores, phase_of
 
 LOOKED_FOR_S: Final = 5.0
 """So long one that is back looks for those that it knew."""
-NEVER_S: Final = -1.0
+NEVER_S: Final = -10.0
+STORED_S: Final = 1.0
+"""What has ended while one was the only one is on its disk so much later at most."""
 _ENDED: Final = 30
 """A stamp without its last bits says of which visit, and how, a page has ended."""
 
@@ -77,7 +79,7 @@ class KnownEnds:
         store, began_s = self.stores.store(master), self._began.get(master, 0.0)
         for key in keys:
             stamp, ended_s = store.records.get(key, 0), max(began_s, store.changed.get(key, began_s))
-            if not phase_of(stamp) or self.sight.deleted(key[2]) or self._alone_s.get(master, NEVER_S) >= ended_s:
+            if not phase_of(stamp) or self.sight.deleted(key[2]) or self._was_alone(master, ended_s):
                 continue
             there = self.sight.fellows(master) - self.sight.away_since(ended_s)
             if there and not self._is_known(master, key, stamp):
@@ -87,6 +89,9 @@ class KnownEnds:
                     f"at {self.sight.now_s:.3f} s {master} {text} since {ended_s:.3f} s, though {others} is there"
                 )
                 return
+
+    def _was_alone(self, master: str, ended_s: float) -> bool:
+        return self._alone_s.get(master, NEVER_S) >= ended_s - STORED_S
 
     def _is_known(self, master: str, key: Key, stamp: int) -> bool:
         """Tells whether anybody else knows the end of a page, or knew it on a disk that was lost."""

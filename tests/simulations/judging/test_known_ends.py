@@ -97,6 +97,16 @@ def test_who_was_the_only_one_brings_what_it_has() -> None:
     assert case.brings() == []
 
 
+@pytest.mark.parametrize(("later_s", "is_amiss"), [(0.3, False), (1.5, True)])
+def test_end_of_one_that_was_alone_is_stored_a_moment_later(later_s: float, is_amiss: bool) -> None:
+    case = Case(Seen(others=frozenset()))
+    case.rules.looks("m0")
+    case.stores.store("m0").changed[PAGE] = case.sight.now_s = case.sight.now_s + later_s
+    case.sight.others = frozenset({"m1"})
+
+    assert bool(case.brings()) == is_amiss
+
+
 def test_who_knew_it_and_lost_its_disk_counts() -> None:
     case = Case()
     case.stores.store("m1").held[PAGE] = DONE
