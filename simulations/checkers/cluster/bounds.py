@@ -49,8 +49,8 @@ def bounds(evidence: Evidence) -> dict[str, int]:
         # stored.
         "tasks": (3 if evidence.rereadings else 2) * CONCURRENT_MAX + 32 + 10 * peers,
         # A probe and its answer, gossip to three five times a second, a directory that stores two records a second,
-        # however many masters there are. Half as much was never seen.
-        "datagrams a second": 60,
+        # however many masters there are; and what it is asked of the hosts of those that have died, of each other one.
+        "datagrams a second": 60 + evidence.options.masters,
         # One of them asks all others twice a second whether the job is finished.
         "pieces of streams a second": 200 + 5 * peers,
     }

@@ -75,7 +75,9 @@ def _forgotten(evidence: Evidence) -> Iterator[str]:
     """Yields the answers that leave out what a master that is gone had counted, and had time to tell others."""
     if not _deaths_one_by_one(evidence):
         return
-    in_time_s = CRAMPED_S if evidence.limits else COUNTED_S
+    # Who keeps it for others may be held up while it is told.
+    held_up_s = sum(stall.ended_s - stall.began_s for stall in evidence.stalls)
+    in_time_s = held_up_s + (CRAMPED_S if evidence.limits else COUNTED_S)
     least = evidence.ledgers.least(in_time_s, evidence.folders)
     deaths = [(node, incident.began_s) for incident in evidence.incidents for node in incident.nodes]
     of_slices = evidence.ledgers.least_of_slices(in_time_s, deaths)
