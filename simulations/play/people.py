@@ -112,14 +112,16 @@ async def steer(stage: Stage, first: Sequence[Machine], verb: str, label: str) -
 
 async def inject(stage: Stage, first: Sequence[Machine], label: str, count: int) -> None:
     """Puts pages of public hosts into a job, which has met them or will: nothing comes of it but what would, anyway.
-    Half of them are such as somebody is just asking for, if there are so many.
+    A third of them are such as somebody is just asking for, and a third what these lead to, if there are any.
     """
     number = stage.job_called(label)
     known = [p.url for h in stage.web.hosts.values() if not h.private for p in h.pages]
     if number:
         began_s = stage.world.now
         public = set(known)
-        chosen = [url for url in stage.web.under_way(began_s) if url in public][: (count + 1) // 2]
+        chosen = [url for url in stage.web.under_way(began_s) if url in public][: (count + 2) // 3]
+        coming = [url for url in stage.web.led_to(began_s) if url in public and url not in chosen]
+        chosen += coming[: (count + 1) // 3]
         others = [url for url in known if url not in chosen]
         dice = Random(f"{stage.world.seed}/injected {len(stage.asked)}")
         chosen += dice.sample(others, min(count - len(chosen), len(others)))

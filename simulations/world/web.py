@@ -303,6 +303,11 @@ class Web:
         waiting = [(ends_s, url) for url, ends_s in self._ends_s.items() if ends_s > now_s and url in self.pages]
         return [url for _, url in sorted(waiting, reverse=True)]
 
+    def led_to(self, now_s: float) -> list[str]:
+        """Returns the pages to which those lead that are under way, and for which nobody has asked yet."""
+        links = (link for url in self.under_way(now_s) for link in self.pages[url].links)
+        return [url for url in dict.fromkeys(links) if not self._asked[url]]
+
     def reply(self, url: str, now_s: float = 0.0, condition: str = "") -> Reply:
         """Draws what a request gets that begins now; ``condition``: the ETag that it knows."""
         reply = self._reply(url, now_s, condition)

@@ -67,6 +67,7 @@ def test_who_is_asked_for_a_page_is_known_till_the_answer_is_there() -> None:
 
     assert web.under_way(5.0 + takes_s / 2) == [other, one]
     assert web.under_way(5.0 + takes_s) == [other]
+    assert set(web.led_to(5.0 + takes_s)) == set(web.pages[other].links) - {one, other}
 
 
 def test_where_robots_txt_says_nothing_nothing_is_forbidden_and_where_it_always_fails_everything_is() -> None:

@@ -138,7 +138,8 @@ class Order:
             if store is None or not phase_of(store.records[key]) or self.sight.deleted(key[2]):
                 continue
             ended_s = store.changed.get(key, NEVER_S)
-            for lacking in self._lacking(owner, key, ended_s, store.records[key]):
+            # That somebody has put it into the job since is no part of its end.
+            for lacking in self._lacking(owner, key, ended_s, store.records[key] & ~1):
                 text = f"a sink is given the items of {self.sight.name(key)}, of whose end {lacking} has no copy"
                 self.tell(f"at {self.sight.now_s:.3f} s {text}, and {owner} has it since {ended_s:.3f} s")
                 return

@@ -141,6 +141,15 @@ def test_items_go_out_when_the_end_of_their_page_has_its_copies() -> None:
     ]
 
 
+def test_that_a_page_was_put_into_the_job_when_it_had_ended_holds_up_no_items() -> None:
+    case = Case()
+    case.stores.store("m0").records[PAGE] |= 1
+
+    case.rules.brought([PAGE])
+
+    assert case.told == []
+
+
 @pytest.mark.parametrize(
     ("notes", "away", "is_amiss"),
     [
