@@ -245,10 +245,10 @@ class Takeovers:
     # -- what standings say --------------------------------------------------------------------
 
     def notes(
-        self, node: str, owner: str, epochs: Mapping[int, Begun], before: Mapping[int, StandingRow | None]
+        self, node: str, owner: str, epochs: Mapping[int, Begun], before: Mapping[int, StandingRow | None], view: int
     ) -> None:
-        """Judges the yes of one that hears of epochs; ``before``: what its disk said when it did."""
-        if self.sight.view(node) != self.sight.view(owner):
+        """Judges the yes of one that hears of epochs; ``before``: what its disk said when it did, in this view."""
+        if not view == self.sight.view(node) == self.sight.view(owner):
             # By its own it may be one that follows them, or not, as it was when it was told.
             return
         for bucket, (epoch, since, rivals) in self._watched(epochs):

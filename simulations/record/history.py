@@ -22,6 +22,7 @@ from ..model.epochs import Views
 from ..model.handovers import Handovers
 from ..model.loans import Distances, Loans
 from ..model.members.ballots import Ballots
+from ..model.members.brought import Brought
 from ..model.members.consents import Consents
 from ..model.members.consents import Sight as Voters
 from ..model.members.doubts import Doubts
@@ -144,6 +145,7 @@ class History:
         self.marks = Marks(sight, self._teller("delivered"))
         self._accounts = Accounts(self.stores, sight, replicas, self._teller("counted"))
         self._borrowed = Borrowed(sight, self.permissions, self._teller("permissions"))
+        self._brought = Brought(self.stores, sight, self.takeovers.watched, self._teller("counted"))
         self._meetings = Meetings(sight, self.permissions, self.doubts.missing, self._teller("permissions"))
         Askings(moments, self.permissions, self._loans, self._borrowed, self._meetings)
         self.calls = Calls(moments, sight, self._endings.jobs)
@@ -213,6 +215,7 @@ class History:
         self.doubts.acts(master, mine, others)
         self._buckets.acts(master, mine)
         self._meetings.acts(master, mine, others)
+        self._brought.acts(master)
 
     def look(self, ledgers: Mapping[str, Mapping[str, Collection[int]]]) -> None:
         """Judges what each owner counts on at this moment, by holder the buckets of which it counts the copies, and who
@@ -223,6 +226,7 @@ class History:
         for owner, holders in ledgers.items():
             for holder, buckets in holders.items():
                 self._counted.look(owner, holder, buckets)
+                self._brought.look(owner, holder, buckets)
 
     @property
     def certified(self) -> Mapping[bytes, float]:
@@ -357,6 +361,7 @@ class History:
         if (asked := self._answered(moment, opened(moment.what).id)) is not None:
             self._buckets.noted(moment.node, moment.peer, *asked[1][1])
             self._order.whole(moment.node, moment.peer, asked[1][1][0])
+            self._brought.notes(moment.node, moment.peer, asked[1][1][0])
 
     def _answered(self, moment: Moment, number: int) -> tuple[float, Any] | None:
         self.judged += 1
@@ -431,6 +436,7 @@ class History:
         self._loans.ended(node)
         self._borrowed.started(node)
         self._meetings.started(node)
+        self._brought.started(node)
         self._rounds.started(node)
         self._slaves.started(node)
         self._order.started(node)

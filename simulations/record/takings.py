@@ -94,7 +94,8 @@ class Takings:
 
     def _is_told(self, moment: Moment) -> None:
         epochs = self._epochs(moment.what)
-        self._told.came(moment.node, moment.peer, moment.what.id, moment.at, (epochs, self._said(moment.node, epochs)))
+        what = epochs, self._said(moment.node, epochs), self._takeovers.sight.view(moment.node)
+        self._told.came(moment.node, moment.peer, moment.what.id, moment.at, what)
 
     def _notes(self, moment: Moment) -> None:
         asked = self._told.answered(moment.node, moment.peer, opened(moment.what).id)

@@ -91,7 +91,7 @@ class Case:
         return self.told
 
     def notes(self, other: str, epoch: int, since: int, before: StandingRow | None) -> list[str]:
-        self.rules.notes(other, "m0", {BUCKET: Begun(epoch, since)}, {BUCKET: before})
+        self.rules.notes(other, "m0", {BUCKET: Begun(epoch, since)}, {BUCKET: before}, self.world.view(other))
         return self.told
 
 
