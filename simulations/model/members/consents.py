@@ -91,6 +91,8 @@ class _Asker:
     """From which seat each has agreed to this view, and when the question was sent."""
     before_s: float = -inf
     """Until when what was agreed to in the views before counts."""
+    stood_s: float = -inf
+    """When it was last seen to have the consent of most: by whom that is counted may be another electorate since."""
     owned: frozenset[int] = frozenset()
     """The buckets that are its own in this view,"""
     gained: frozenset[int] = frozenset()
@@ -201,6 +203,7 @@ class Consents:
             if gained := asker.gained.intersection(buckets):
                 text = f"serves {len(gained)} buckets that it has gained, such as {min(gained)}"
                 self._tell(master, f"{text}, and most have not agreed to a view in which they are its own")
+            over_s = max(over_s, asker.stood_s)
             if -inf < over_s < now_s and over_s not in self._lapses[master][-1:]:
                 self._lapses[master].append(over_s)
                 self.lapsed(master, over_s)
@@ -239,7 +242,7 @@ class Consents:
         """Takes in that most may agree to what a master has gained; returns until when they do to its view."""
         until_s = self._until_s(master, asker)
         if until_s > self.sight.now_s:
-            asker.gained = frozenset()
+            asker.gained, asker.stood_s = frozenset(), self.sight.now_s
         return until_s
 
     def _until_s(self, master: str, asker: _Asker) -> float:

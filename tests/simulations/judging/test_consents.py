@@ -187,3 +187,16 @@ def test_it_is_told_once_when_the_consent_of_a_master_has_ended() -> None:
     then = case.rules.look({"m0": ()})
 
     assert (before, then, case.rules.look({"m0": ()})) == ([], ["m0"], [])
+
+
+def test_consent_that_was_seen_ends_no_earlier_though_others_count_since() -> None:
+    case = Case()
+    case.agrees("m1", "m0", case.asks("m0"))
+    case.world.now_s += 3.0
+    case.agrees("m1", "m0", case.asks("m0"))
+    case.rules.electorates = lambda master, version: []  # type: ignore[assignment]
+    case.serves("m0", later_s=0.5)
+
+    asked = SimpleNamespace(url="u", node="m0", master="m0", began_s=102.0, ended_s=104.0)
+    assert case.rules.broken_by(asked) is None
+    assert case.rules.broken_by(SimpleNamespace(**{**vars(asked), "ended_s": 105.0})) is not None

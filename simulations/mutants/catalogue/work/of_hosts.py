@@ -95,6 +95,8 @@ MUTANTS = (
         old=" and loan.owner == owner:",
         new=":",
         harm="A host is asked under the loan of one that owns it no more.",
+        equivalent="A view, which alone gives a host another owner, leaves nothing of its loans in the same step;"
+        " and one that is heard of later is for nothing.",
     ),
     Mutant(
         name="one-more-at-once",
