@@ -222,7 +222,8 @@ class Rumours:
                 continue
             longest_s = _suspicion_s(len(suspicion.heard) or 1, suspicion.most) / DRIFT
             accused_s = max(suspicion.heard.values(), default=suspicion.since_s)
-            due_s = max(suspicion.since_s + longest_s, accused_s + HEARING_S) + LATE_S
+            rested = (until_s - from_s for from_s, until_s in speaker.rests if until_s > suspicion.since_s)
+            due_s = max(suspicion.since_s + longest_s, accused_s + HEARING_S) + LATE_S + sum(rested)
             if now_s > due_s and not self.sight.stalls(me, suspicion.since_s, now_s):
                 speaker.deaths.add(place)
                 text = f"suspects {self.sight.called(place[0])} for {now_s - suspicion.since_s:.2f} s"
