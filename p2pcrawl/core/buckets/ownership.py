@@ -301,9 +301,10 @@ class Ownership:
 
     def part(self) -> dict[int, Standing]:
         """Records that we are gone from now on, and are sent no more of what we followed because too few stay. Returns
-        the standings that change.
+        the standings that change. In an epoch that we began ourselves nobody else acknowledges anything.
         """
         followed = [b for b in range(BUCKETS) if self.me in self.followers(b) and self.me not in self.holders(b)]
+        followed = [b for b in followed if self._begun.get(b) != self.counters[b]]
         changed = {bucket: parted(standing) for bucket, standing in self.standings(followed).items()}
         for bucket, standing in changed.items():
             self._stand(bucket, standing)

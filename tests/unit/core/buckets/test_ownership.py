@@ -614,6 +614,22 @@ def test_who_is_gone_lacks_what_it_followed_because_too_few_stayed() -> None:
     assert changed[4] == goer.standing(4) == Standing(7, 7, 5)
 
 
+def test_who_is_gone_lacks_nothing_of_epochs_that_it_began_itself() -> None:
+    """It may be the last one that has all of them: who took over may not have pulled that yet."""
+    goer = Ownership(IDS[1])
+    ready = goer.change([member(IDS[0]), member(IDS[1])], 1).gained
+    goer.released(IDS[0], ready)
+    goer.serve(goer.succeed(ready))
+    before = goer.standings(ready)
+    goer.change([member(IDS[0]), member(IDS[1], leaving=True)], 2)
+
+    changed = goer.part()
+
+    assert ready
+    assert not changed.keys() & ready
+    assert goer.standings(ready) == before
+
+
 def test_when_all_leave_each_is_a_holder_as_before() -> None:
     goer = Ownership(IDS[1])
     goer.change([member(IDS[0], leaving=True), member(IDS[1], leaving=True)], 1)
