@@ -152,4 +152,12 @@ MUTANTS = (
         new="any(bucket in self._holders[node].synced for node in nodes)",
         harm="Spare copies are dropped while one of the holders has nothing yet.",
     ),
+    Mutant(
+        name="parted-from-its-own",
+        kind=Slip.FENCE,
+        where="p2pcrawl.core.buckets.ownership:Ownership.part",
+        old="        followed = [b for b in followed if self._begun.get(b) != self.counters[b]]\n",
+        new="",
+        harm="Who leaves as the last that has all of an epoch of its own says, when it is back, that it lacks it.",
+    ),
 )
