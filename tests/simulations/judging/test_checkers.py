@@ -882,6 +882,20 @@ def test_where_items_are_known_by_their_texts_each_visit_of_an_entry_that_was_be
     assert [*CHECKERS["duplicates"](evidence), *CHECKERS["delivered"](evidence)] == []
 
 
+@pytest.mark.parametrize(("begun_anew_s", "is_amiss"), [(0.5, True), (190.0, False)])
+def test_item_of_a_visit_before_entries_were_begun_anew_stays_though_the_next_one_fails(
+    begun_anew_s: float, is_amiss: bool
+) -> None:
+    evidence = flawless()
+    url = a_page(evidence).url
+    records = evidence.folders["m0"].records
+    records[print_of(url)] = replace(records[print_of(url)], phase=FAILED)
+
+    evidence.asked.append(Asked(begun_anew_s, begun_anew_s + 0.1, "m0", "clear", {}, {}, ""))
+
+    assert bool([*CHECKERS["items"](evidence)]) is is_amiss
+
+
 @pytest.mark.parametrize("others_were_there", [False, True])
 def test_what_a_host_asked_of_one_that_was_alone_and_left_nobody_else_can_know(others_were_there: bool) -> None:
     evidence = flawless()
