@@ -71,7 +71,8 @@ def test_a_job_that_rests_goes_on_though_whoever_was_asked_dies_at_once() -> Non
 
     verbs = [asked.verb for asked in stage.asked if not asked.error]
     assert report.violations == []
-    assert verbs == ["pause", "resume"]
+    # Who is asked to let it go on may not have heard that it rests: then it is asked once more.
+    assert verbs[0] == "pause" and set(verbs[1:]) == {"resume"}
     assert len(report.figures["aims"]) == 1
 
 

@@ -27,6 +27,8 @@ OBEYED_S = 1.0
 PENALTY_MAX_S = 60.0
 """Answers of 429 and 503 in a row that do not say for how long double the delay, from a second up to this."""
 REFUSED = (429, 503)
+AT_ONCE = 8
+"""A host without a delay is asked by so many requests at once at most, over all masters and jobs (docs/settings.md)."""
 TOLERANCE = 0.97
 """Clocks differ by 2 %, and a timer of asyncio may fire a moment early."""
 
@@ -40,6 +42,7 @@ def check(evidence: Evidence) -> Iterator[str]:
     for host, visits in by_host.items():
         said = [_Said.of(change, evidence.incidents) for change in evidence.changes if change.host == host]
         patience = _Patience.of(evidence.web.hosts.get(host), evidence.options.delay_s, said)
+        yield from _crowded(visits, split, evidence.incidents)
         for visit in sorted(visits, key=lambda v: v.began_s):
             if not any(began_s <= visit.began_s <= agreed_s for began_s, agreed_s in split):
                 yield from patience.broken_by(visit)
@@ -47,6 +50,17 @@ def check(evidence: Evidence) -> Iterator[str]:
             patience.spaced_at = max(patience.spaced_at, _end(visit, evidence.incidents))
             if visit.failure != "cut" and not _died_with(visit, evidence):
                 patience.learn(visit)
+
+
+def _crowded(visits: Sequence[Visit], split: Sequence[tuple[float, float]], incidents: list[Incident]) -> Iterator[str]:
+    """Yields the first visit of a host that begins while as many as may be are open already."""
+    ends: list[float] = []
+    for visit in sorted(visits, key=lambda v: v.began_s):
+        ends = [end_s for end_s in ends if end_s > visit.began_s]
+        if len(ends) >= AT_ONCE and not any(began_s <= visit.began_s <= agreed_s for began_s, agreed_s in split):
+            yield f"{_told(visit)} while {len(ends)} requests to that host were open, of {AT_ONCE} that may be"
+            return
+        ends.append(_end(visit, incidents))
 
 
 class _Said(NamedTuple):

@@ -896,6 +896,18 @@ def test_item_of_a_visit_before_entries_were_begun_anew_stays_though_the_next_on
     assert bool([*CHECKERS["items"](evidence)]) is is_amiss
 
 
+@pytest.mark.parametrize("at_once", [8, 9])
+def test_a_host_without_a_delay_is_asked_by_eight_at_once(at_once: int) -> None:
+    evidence = flawless()
+    evidence = replace(evidence, options=replace(evidence.options, delay_s=0.0))
+    host = next(iter(evidence.web.hosts.values()))
+    host.delay_s = 0.0
+    urls = [page.url for page in host.pages]
+    evidence.web.visits[:] = [visit(urls[n % len(urls)], 100.0 + 0.001 * n) for n in range(at_once)]
+
+    assert len([*CHECKERS["politeness"](evidence)]) == at_once - 8
+
+
 @pytest.mark.parametrize("others_were_there", [False, True])
 def test_what_a_host_asked_of_one_that_was_alone_and_left_nobody_else_can_know(others_were_there: bool) -> None:
     evidence = flawless()
