@@ -103,7 +103,9 @@ class _Had:
     coming: list[tuple[int, Span]] = field(default_factory=list)
     """and those that come with epochs of which it is told, and which its disk does not know yet."""
     whole: int = 0
-    """The epoch under which it was told that its copies are whole, while its disk does not say so yet."""
+    """The epoch under which it was told that its copies are whole, while its disk does not say so yet;"""
+    under: int = 0
+    """the last one under which it was told so."""
 
     @property
     def all(self) -> Spans:
@@ -256,7 +258,11 @@ class Takeovers:
             standing = Standing(0) if had is None else standing_of(had)
             if row is None or standing.epoch >= epoch or _is_nothing(standing_of(row)):
                 continue
-            spans = _without(_spans_of(standing), _strange(standing.epoch, Begun(epoch, since, rivals)))
+            strange = _strange(standing.epoch, Begun(epoch, since, rivals))
+            if are_rivals(self._had(node, bucket).under, standing.epoch):
+                # Of what it knew till it was told that its copies are whole under a rival it says nothing any more.
+                strange.append(standing.epoch)
+            spans = _without(_spans_of(standing), strange)
             if self.sight.follows(owner, node, bucket):
                 spans = (*spans, (since, epoch))
             elif since <= 0 or _covers(spans, [(since - 1, since)]):
@@ -268,7 +274,7 @@ class Takeovers:
         """Takes in that a holder is told that its copies are whole under these epochs."""
         for bucket, epoch in self._watched(epochs):
             had = self._had(node, bucket)
-            had.epoch, had.spans = max(had.epoch, epoch), _joined((*had.spans, (0, epoch)))
+            had.epoch, had.spans, had.under = max(had.epoch, epoch), _joined((*had.spans, (0, epoch))), epoch
             row = self.stores.store(node).standings.get(bucket)
             if row is None or not _covers(_spans_of(standing_of(row)), [(0, epoch)]):
                 had.whole = epoch

@@ -321,3 +321,20 @@ def test_who_begins_an_epoch_alone_says_nothing_of_a_rival_of_which_it_was_told_
     case.stands("m2", epoch)
 
     assert any("was brought" in each for each in case.told) == is_amiss
+
+
+@pytest.mark.parametrize(("is_told", "is_amiss"), [(True, False), (False, True)])
+def test_who_was_told_that_its_copies_are_whole_under_a_rival_says_nothing_of_what_it_had(
+    *, is_told: bool, is_amiss: bool
+) -> None:
+    case, mine, rival, joins = Case(), (3 << 12) + 4, (3 << 12) + 9, (4 << 12) + 9
+    case.stands("m1", mine)
+    before = case.stores.store("m1").standings[BUCKET]
+    if is_told:
+        case.rules.is_whole("m1", {BUCKET: rival})
+    case.stands("m1", joins, joins, mine - 1, f"{mine}-{rival}")
+    case.told.clear()
+
+    case.rules.notes("m1", "m0", {BUCKET: Begun(joins, joins, (mine, rival))}, {BUCKET: before}, 1)
+
+    assert any("agreed to epoch" in each for each in case.told) == is_amiss
