@@ -213,6 +213,8 @@ class History:
     def acts(self, master: str, mine: frozenset[int], others: Collection[str]) -> None:
         """Takes in that a master comes to a view: which buckets are its own in that, and who else takes part in it."""
         self.doubts.acts(master, mine, others)
+        # A view may come back before its next transaction.
+        self._order.looks(master)
         self._buckets.acts(master, mine)
         self._meetings.acts(master, mine, others)
         self._brought.acts(master)
