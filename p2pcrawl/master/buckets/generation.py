@@ -31,7 +31,8 @@ class Generation:
     def __init__(self, ownership: Ownership) -> None:
         self._ownership = ownership
         self._number = ownership.generation
-        self._waits: set[asyncio.Future[Any]] = set()
+        self._waits: dict[asyncio.Future[Any], None] = {}
+        """In the order in which they were begun."""
 
     @property
     def over(self) -> bool:
@@ -40,18 +41,18 @@ class Generation:
 
     def end(self) -> None:
         """Gives up what waits for others; those who wait hear of it in their next turn."""
-        for wait in self._waits:
+        for wait in list(self._waits):
             wait.cancel()
 
     async def wait_for(self, others: Awaitable[T]) -> T:
         """Returns what comes of this, as long as the generation lasts. Raises ClaimedAnew as soon as it has ended."""
         wait = asyncio.ensure_future(others)
-        self._waits.add(wait)
+        self._waits[wait] = None
         try:
             await asyncio.wait([wait])
         finally:
             wait.cancel()
-            self._waits.discard(wait)
+            self._waits.pop(wait, None)
         if self.over:
             # What it raised is nobody's any more.
             wait.cancelled() or wait.exception()

@@ -37,6 +37,24 @@ async def test_what_is_waited_for_is_given_up_as_soon_as_the_generation_ends(own
     assert never.cancelled()
 
 
+async def test_waits_are_given_up_in_the_order_in_which_they_began(ownership: Ownership) -> None:
+    generation, loop, ended = Generation(ownership), asyncio.get_running_loop(), []
+
+    async def wait_for(number: int) -> None:
+        others = asyncio.gather(loop.create_future(), loop.create_future())
+        others.add_done_callback(lambda _: ended.append(number))
+        with pytest.raises(ClaimedAnew):
+            await generation.wait_for(others)
+
+    waits = [asyncio.ensure_future(wait_for(number)) for number in range(40)]
+    await asyncio.sleep(0)
+    ownership.claim_anew()
+    generation.end()
+
+    await asyncio.gather(*waits)
+    assert ended == list(range(40))
+
+
 async def test_what_is_being_stored_is_finished_and_nothing_follows_from_it(ownership: Ownership) -> None:
     generation, goes_on, stored = Generation(ownership), asyncio.Event(), []
 
