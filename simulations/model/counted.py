@@ -17,7 +17,7 @@ from math import inf
 from typing import Final, Protocol
 
 from .acknowledged import Sight, Tell
-from .stores import DONE, Store, Stores, phase_of, stamp_of, told
+from .stores import DROPPED, Key, Store, Stores, phase_of, stamp_of, told
 
 UNDER_WAY_S: Final = 12.0
 """So long a row may be on its way to a holder that is there,"""
@@ -60,7 +60,7 @@ class Counted:
             bucket = self.stores.bucket_of[key]
             if bucket not in buckets or knows.changed.get(key, 0.0) > since_s or self.sight.deleted(key[2]):
                 continue
-            if _reach(known := lacks.stamp(key)) < (_reach(stamp) if ahead else _owed(stamp)):
+            if _reach(known := lacks.stamp(key)) < (_reach(stamp) if ahead else _owed(knows, key, stamp)):
                 name = self.sight.name(key)
                 has = "has it not" if known < 0 else f"knows of visit {known >> 32}, phase {phase_of(known)} only"
                 return (
@@ -84,13 +84,14 @@ class Counted:
         return ""
 
 
-def _owed(stamp: int) -> int:
+def _owed(owner: Store, key: Key, stamp: int) -> int:
     """Returns how far a copy has to know a URL to be of which its owner has this stamp. That another visit has begun
-    need not reach the copies: whoever takes over finds it due, and begins it (docs/revisits.md).
+    need not reach the copies: whoever takes over finds it due, and begins it (docs/revisits.md). How the one before
+    ended the owner has no more: it counts as it was seen there, and as any end if it was not.
     """
     visit = stamp >> 32
     if visit > 0 and not phase_of(stamp):
-        return _reach(stamp_of(visit - 1, DONE, 0, 0))
+        return _reach(max(stamp_of(visit - 1, DROPPED, 0, 0), owner.visited.get(key, 0)))
     return _reach(stamp)
 
 

@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 Key = tuple[int, int, int]
 """Both halves of a URL's fingerprint, and the job."""
 UNKNOWN: Final = -1
+DROPPED: Final = 1
+"""The least of the phases in which a visit is over."""
 DONE: Final = 3
 _PHASE_SHIFT: Final = 30
 _COUNT_MAX: Final = (1 << 15) - 1
@@ -77,6 +79,8 @@ class Store:
     """The lease of each that is in a slave's hands, by its number there."""
     worked: dict[int, float] = field(default_factory=dict)
     """Since when pages of each job have ended in slaves' hands, one way or another."""
+    visited: dict[Key, int] = field(default_factory=dict)
+    """How far those were of which another visit has begun here, in this life."""
     held: dict[Key, int] = field(default_factory=dict)
     """Those that it holds for others."""
     spool: dict[int, Key] = field(default_factory=dict)
@@ -109,6 +113,7 @@ class Store:
     def forget_records(self) -> None:
         """Begins anew with what is the disk's own."""
         self.records.clear()
+        self.visited.clear()
         self.changed.clear()
         self.numbers.clear()
         self.leases.clear()

@@ -241,6 +241,8 @@ class DiskTaps:
         before = facts.get(key, 0)
         if told and not says_all(stamp, before):
             self._back.append((key, before, stamp))
+        if facts is store.records and phase_of(before) and not phase_of(stamp):
+            store.visited[key] = before
         facts[key] = stamp
         self._stores.bucket_of[key] = bucket
         return key if told and phase_of(stamp) and not phase_of(before) else None

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from simulations.model.counted import Accounts, Counted
-from simulations.model.stores import StandingRow, Stores, stamp_of
+from simulations.model.stores import StandingRow, Stores, phase_of, stamp_of
 from simulations.record.disk_taps import DiskTaps
 from tests.simulations.judging.test_acknowledged import DONE, LINK, QUEUED, Seen
 
 BUCKET = 5
+DROPPED = stamp_of(0, 1, 1, 0)
+
+
+def take_in(stores: Stores, *rows: tuple[Any, ...]) -> None:
+    """Has rows that change at m0's disk taken in, a transaction each, at 5 s."""
+    deaf = dict.fromkeys(("has_ended", "has_stored_records", "goes_back"), lambda *_, **__: None)
+    taps = DiskTaps(stores, lambda: 5.0, cast(Any, SimpleNamespace(**deaf)))
+    for row in rows:
+        taps.committed("m0", [row])
 
 
 @dataclass
@@ -54,8 +63,20 @@ def test_tries_are_copied_with_what_comes_of_them() -> None:
     assert case.look() == []
 
 
-@pytest.mark.parametrize(("held", "is_amiss"), [(DONE, False), (QUEUED, True)])
-def test_beginning_of_another_visit_need_not_reach_the_copies(held: int, is_amiss: bool) -> None:
+@pytest.mark.parametrize(
+    ("before", "held", "is_amiss"),
+    [(DONE, DONE, False), (DONE, DROPPED, True), (DROPPED, DROPPED, False), (DROPPED, QUEUED, True)],
+)
+def test_beginning_of_another_visit_need_not_reach_the_copies(before: int, held: int, is_amiss: bool) -> None:
+    case = Case()
+    take_in(case.stores, ("r", 4, *LINK, BUCKET, 0, phase_of(before), 1, 0), ("r", 4, *LINK, BUCKET, 1, 0, 0, 0))
+    case.stores.store("m1").held[LINK] = held
+
+    assert bool(case.look()) is is_amiss
+
+
+@pytest.mark.parametrize(("held", "is_amiss"), [(DROPPED, False), (QUEUED, True)])
+def test_visit_has_ended_one_way_or_another_before_the_next_begins(held: int, is_amiss: bool) -> None:
     case = Case()
     case.stores.store("m0").records[LINK] = stamp_of(1, 0, 0, 0)
     case.stores.store("m1").held[LINK] = held
@@ -143,8 +164,8 @@ def test_master_has_counted_something_when_a_page_has_ended_there(is_end: bool) 
     stores = Stores()
     store = stores.store("m0")
     store.numbers[4], store.leases[4], store.records[LINK] = LINK, 9, QUEUED
-    ears: Any = SimpleNamespace(has_ended=lambda *_, **__: None, has_stored_records=lambda *_: None)
     ended = [("r", 4, *LINK, BUCKET, 0, 1, 1, 0)] if is_end else []
+    ears: Any = SimpleNamespace(has_ended=lambda *_, **__: None, has_stored_records=lambda *_: None)
 
     DiskTaps(stores, lambda: 5.0, ears).committed("m0", [*ended, ("e", 4, 9)])
 
