@@ -7,6 +7,10 @@ of the time belongs to long ones. The mean session is what makes the wanted shar
 What it guarantees: R-1 masters die, at most, between two moments at which everything was whole, as the cluster promises
 to bear; with one copy it is one. A death that comes too early waits for its turn. The figures tell how many were due,
 how many came about, and what share of the masters a minute that was.
+
+It ends when most of the web has answered, or nothing new has for a while: more of it may fail, or be beyond the depth
+that somebody has set. Where deaths wait for their turn the next one comes as soon as all is whole, and the masters
+never have the time to agree that such a job is finished.
 """
 
 from __future__ import annotations
@@ -22,10 +26,14 @@ from ...world.machines import Machine
 
 DEATHS_PER_MINUTE = 4.0
 """Of all masters together, where no rate is asked for."""
+MOST = 0.9
+"""So much of the web answers while masters come and go."""
 AWAY_S = 20.0
 """The mean time until one is back: some before anybody missed them, some long after."""
 SHAPE = 0.5
 """Of Weibull's law."""
+STILL_S = 120.0
+"""Where nothing new has answered for so long, nothing may be left to ask for."""
 
 
 class Churn:
@@ -38,17 +46,33 @@ class Churn:
         self._began_s = stage.world.now
         self._wanted = stage.options.rate or min(1.0, DEATHS_PER_MINUTE / len(stage.machines))
         self._due = self._died = 0
+        self._share = 0.0
+        """How much of the web has answered,"""
+        self._since_s = self._began_s
+        """and since when it is as much."""
 
     async def run(self) -> None:
-        """Lets masters come and go until most of the web has answered. Whoever is away then is still to come back."""
+        """Lets masters come and go until most of the web has answered, or nothing more does. Whoever is away then is
+        still to come back.
+        """
         comings = [asyncio.create_task(self._come_and_go(machine)) for machine in self._stage.machines]
         try:
-            await self._stage.progress(0.9)
+            await self._stage.until(lambda: self._stage.ended or self._share_grown() >= MOST or self._is_still())
         finally:
             for task in comings:
                 task.cancel()
             await asyncio.gather(*comings, return_exceptions=True)
             self._stage.figures |= self._figures()
+
+    def _share_grown(self) -> float:
+        """Returns how much of the web has answered by now."""
+        if (share := self._stage.share()) > self._share:
+            self._share, self._since_s = share, self._stage.world.now
+        return self._share
+
+    def _is_still(self) -> bool:
+        """Tells whether nothing new has answered for long."""
+        return self._stage.world.now > self._since_s + STILL_S
 
     async def _come_and_go(self, machine: Machine) -> None:
         while True:
