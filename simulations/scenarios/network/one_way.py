@@ -13,6 +13,9 @@ LENGTHS_S = (5.0, 15.0, 40.0)
 async def faults(stage: Stage) -> None:
     for share in (0.2, 0.45):
         await stage.progress(share)
+        await stage.until(lambda: len(stage.up) > 1 or stage.ended)
+        if len(stage.up) < 2:
+            break
         machine, *others = stage.random.sample(stage.up, len(stage.up))
         deaf = others[: stage.random.randint(1, len(others))]
         if share < 0.4:

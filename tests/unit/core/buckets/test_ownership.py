@@ -151,7 +151,7 @@ def test_who_comes_back_is_asked_for_what_is_missing_of_what_is_served_and_that_
     later = Ownership(IDS[0])
     view(later, members(*IDS[:3]), 2)
     broken, whole = sorted(owned(o) & owned(later))[:2]
-    o.lacks[broken], o._broken = o.counters[broken], None
+    o.lacks[broken] = o.counters[broken]
 
     change = view(o, members(*IDS[:3]), 2)
 
