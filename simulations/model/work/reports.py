@@ -44,6 +44,9 @@ class Sight(Protocol):
     def hindered(self, node: str, from_s: float, until_s: float) -> bool:
         """Tells whether anything befell a node in a time."""
 
+    def stood_still(self, node: str, from_s: float, until_s: float) -> bool:
+        """Tells whether a node stood still at any moment of a time."""
+
 
 class Told(NamedTuple):
     """A page in a report, or among what is brought to another master."""
@@ -226,7 +229,10 @@ class Reports:
     def comes(self, master: str, slave: str, sequence: int, ended: Collection[int]) -> None:
         """Takes in that a report is there, of pages that have ended by it."""
         self.is_back(master, slave, ended)
-        if self.sight.now_s > self._answered.get((master, slave), self.sight.now_s) + VOID_S:
+        now_s = self.sight.now_s
+        answered_s = self._answered.get((master, slave), now_s)
+        # One that stood still first hears what came in time.
+        if now_s > answered_s + VOID_S and not self.sight.stood_still(master, answered_s, now_s):
             self._late[master, slave].add(sequence)
 
     def acknowledges(self, master: str, slave: str, sequence: int) -> None:

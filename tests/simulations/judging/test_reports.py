@@ -17,6 +17,7 @@ class Seen:
 
     now_s: float = 10.0
     liar: bool = False
+    still: bool = False
 
     def life(self, node: str) -> int:
         return 1
@@ -26,6 +27,9 @@ class Seen:
 
     def hindered(self, node: str, from_s: float, until_s: float) -> bool:
         return False
+
+    def stood_still(self, node: str, from_s: float, until_s: float) -> bool:
+        return self.still
 
 
 @dataclass
@@ -130,6 +134,17 @@ def test_report_of_a_session_that_is_over_does_not_count() -> None:
     case.rules.acknowledges("m0", "s0", 3)
 
     assert case.told == ["at 17.000 s m0 takes report 3 of s0, which came when its session was over"]
+
+
+def test_report_that_one_who_stood_still_finds_when_it_goes_on_came_in_time() -> None:
+    case = Case(Seen(still=True))
+    case.rules.renews("m0", "s0")
+    case.sight.now_s += 7.0
+    case.rules.comes("m0", "s0", 3, {5})
+
+    case.rules.acknowledges("m0", "s0", 3)
+
+    assert not case.told
 
 
 def test_who_lies_says_what_it_likes() -> None:
