@@ -285,6 +285,7 @@ class Stage:
                 machine.lose_power()
             else:
                 machine.node.crash()
+        self._end_pauses()
         if names & {m.name for m in self.machines}:
             self.observer.take_stock()
 
@@ -400,7 +401,7 @@ class Stage:
         for machine in [machine for machine in machines if machine.node.paused]:
             self._did("thaw", [machine])
             machine.node.resume()
-            self._end(PAUSE, machine.name)
+        self._end_pauses()
 
     def split(self, *groups: Iterable[Machine]) -> None:
         """Lets nothing through between these groups. A slave is in the group of its master."""
@@ -672,6 +673,13 @@ class Stage:
     def _end(self, what: str, name: str | None) -> None:
         for incident in self.incidents:
             if incident.open and incident.what == what and (name is None or name in incident.nodes):
+                incident.ended_s = self.world.now
+
+    def _end_pauses(self) -> None:
+        """Ends the pauses in which nobody stands still any more: who dies in one does not either."""
+        still = {m.name for m in (*self.machines, *self.slaves) if m.node.paused}
+        for incident in self.incidents:
+            if incident.open and incident.what == PAUSE and incident.nodes.isdisjoint(still):
                 incident.ended_s = self.world.now
 
 

@@ -44,14 +44,20 @@ def _not_missed(
         if any(other.name == gone.name and gone.ended_s <= other.began_s <= due_s for other in evidence.presences):
             continue
         # It may have been awake for so short a moment that nobody looked.
-        pauses = (i for i in evidence.incidents if i.what == PAUSE and gone.name in i.nodes)
-        if any(gone.ended_s <= pause.ended_s <= due_s for pause in pauses):
+        if any(gone.ended_s <= awoke_s <= due_s for awoke_s in _awoke(evidence, gone.name)):
             continue
         for other in evidence.presences:
             if other.name == gone.name or not other.began_s < gone.ended_s < due_s <= other.ended_s:
                 continue
             if due_s <= evidence.looked_s and _counts(by_pair.get((other.name, ids[gone.name]), []), due_s):
                 yield f"{gone.name} went at {gone.ended_s:.2f} s, and {other.name} still counted it at {due_s:.2f} s"
+
+
+def _awoke(evidence: Evidence, name: str) -> Iterator[float]:
+    """Yields when a machine went on that had stood still. Who dies as it stands still does not."""
+    befell = [incident for incident in evidence.incidents if name in incident.nodes]
+    began_s = {incident.began_s for incident in befell}
+    yield from (i.ended_s for i in befell if i.what == PAUSE and i.ended_s not in began_s)
 
 
 def _bound_s(evidence: Evidence, gone_s: float) -> float:

@@ -1005,6 +1005,17 @@ def test_who_was_awake_for_a_moment_between_two_looks_need_not_be_missed() -> No
     assert violations(evidence) == []
 
 
+def test_who_died_as_it_stood_still_is_missed() -> None:
+    evidence = flawless()
+    miss_nobody(evidence)
+    gone_s = next(presence.ended_s for presence in evidence.presences if presence.name == "m1")
+
+    evidence.incidents.append(Incident(PAUSE, frozenset({"m1"}), gone_s - 0.3, gone_s + 2.0, frozenset()))
+    evidence.incidents.append(Incident("crash", frozenset({"m1"}), gone_s + 2.0, gone_s + 2.0, frozenset()))
+
+    assert [checker for checker, _ in violations(evidence)] == ["membership"]
+
+
 @pytest.mark.parametrize(
     ("incident", "excuses"),
     [
