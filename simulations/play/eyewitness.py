@@ -111,6 +111,10 @@ class Eyewitness:
             gone |= set() if amiss else i.nodes & stage.observer.left - up
         return frozenset(gone)
 
+    def parts(self, master: str) -> None:
+        """Takes in that a master says good-bye, as its word goes out: whoever hears it counts on it no more."""
+        self._stage.observer.parted.add(master)
+
     def counted(self, member: str) -> frozenset[str]:
         """Returns whom a member, named by its id, counts at this moment, itself among them."""
         return self._by_id[member].members()

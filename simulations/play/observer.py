@@ -61,6 +61,8 @@ class Observer:
         """Certificates that were final though somebody was away that may have known more, or that did know more."""
         self.left: set[str] = set()
         """Who has left in order, and was not counted by anybody since."""
+        self.parted: set[str] = set()
+        """Who has said good-bye, in the last of its lives: from then on it has left, though its process may go on."""
         self.tables: list[Table] = []
         self.stock = Stock()
         self.sightings = Sightings()
@@ -191,7 +193,7 @@ class Observer:
             more = sum(step > known.get(key, -1) for key, step in read_steps(away.folder, stage.job).items())
             if more:
                 self.overlooked.append(f"{said}, and {away.name}, which was away, knew more of {more} URLs")
-            elif away.name not in self.left:
+            elif away.name not in self.left | self.parted:
                 self.overlooked.append(f"{said}, and {away.name} was away and had not left in order")
 
     def _taking_part(self) -> int:

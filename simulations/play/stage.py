@@ -367,6 +367,7 @@ class Stage:
         if machine.node.up:
             return
         self.forgotten.discard(machine.name)
+        self.observer.parted.discard(machine.name)
         self._did("start", [machine])
         machine.start([m.address for m in self.staying if m is not machine])
 

@@ -82,6 +82,9 @@ class Witness(
     def view(self, master: str) -> int:
         """Returns the view in which a master acts at this moment."""
 
+    def parts(self, master: str) -> None:
+        """Takes in that a master says that it has left, with all handed over."""
+
     def is_safe(self, master: str, file: str) -> bool:
         """Tells whether a file on a disk outlives a loss of power at this moment. Raises FileNotFoundError."""
 
@@ -459,6 +462,7 @@ class History:
         self.calls.lost(node)
 
     def _leaves(self, node: str) -> None:
+        self._sight.parts(node)
         self._buckets.leaves(node)
         self.takeovers.leaves(node)
 
