@@ -225,6 +225,20 @@ def test_faults_happen_when_and_to_whom_the_plan_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_who_dies_while_it_stands_still_stands_still_no_more(tmp_path: Path) -> None:
+    report = ran(
+        tmp_path,
+        '[[fault]]\nat = "2 s"\ndo = "freeze"\nwho = ["m0", "m1"]\nfor = "3 s"\n'
+        '[[fault]]\nat = "3 s"\ndo = "crash"\nwho = ["m1"]\nfor = "1 s"\n'
+        '[[fault]]\nat = "8 s"\ndo = "freeze"\nwho = ["m2"]\nfor = "3 s"\n'
+        '[[fault]]\nat = "9 s"\ndo = "power-loss"\nwho = ["m2"]\nfor = "1 s"\n',
+    )
+
+    lasted = [incident.ended_s - incident.began_s for incident in report.incidents if incident.what == "pause"]
+    assert lasted == pytest.approx([3.0, 1.0], abs=0.01)
+
+
+@pytest.mark.slow
 def test_a_fault_may_come_again_and_again(tmp_path: Path) -> None:
     report = ran(
         tmp_path, '[[fault]]\nat = "2 s"\ndo = "crash"\nsome = "10 %"\nfor = "1 s"\nevery = "4 s"\ntimes = 3\n'

@@ -13,6 +13,7 @@ import pytest
 
 from simulations.kernel.paths import Law
 from simulations.observe.folders import DONE, print_of
+from simulations.play.eyewitness import Eyewitness
 from simulations.play.options import Options
 from simulations.play.stage import Stage
 from simulations.scenarios import SCENARIOS
@@ -147,6 +148,18 @@ def test_a_side_of_a_split_does_not_know_what_only_one_of_it_knows_that_is_down(
     stage.split(stage.machines[:1], stage.machines[1:])
 
     assert print_of(ONE) not in stage.incidents[-1].through
+
+
+@pytest.mark.parametrize("parts", [True, False])
+def test_who_has_said_good_bye_has_left_though_its_process_goes_on(stage: Stage, parts: bool) -> None:
+    stays, goes = stage.machines[0], stage.machines[1]
+    if parts:
+        Eyewitness(stage).parts(goes.name)
+
+    stage.observer._look_for_overlooked(stays, frozenset(m.id for m in stage.machines if m is not goes))
+
+    held = ["m0 had a final certificate at 0.00 s, and m1 was away and had not left in order"]
+    assert stage.observer.overlooked == ([] if parts else held)
 
 
 @pytest.mark.slow
