@@ -16,6 +16,7 @@ from ..world.slaves import SlaveMachine, honest
 from ..world.web import DELAY_S
 
 if TYPE_CHECKING:
+    from ..observe.sightings import Presence
     from .stage import Stage
 
 HEARD_S: Final = 1.0
@@ -24,6 +25,8 @@ MET_S: Final = 30.0
 """So long after its start a master that had left is known to all again."""
 LATELY_S: Final = 2.0
 """What waited for a call to the disk that took long is done so soon after that."""
+BEGUN_S: Final = 1.0
+"""Who is seen for the first time has begun so long before at most."""
 REOPENED_S: Final = 60.0
 """So long somebody's call may let a job go on."""
 
@@ -289,7 +292,13 @@ class Eyewitness:
             return True
         others = [p for p in stage.observer.sightings.presences if p.name != master]
         ends = [presence.ended_s for presence in others if from_s <= presence.ended_s <= until_s]
-        return any(all(p.began_s > end or p.ended_s <= end for p in others) for end in ends)
+        return any(all(self._joins_s(p) > end or p.ended_s <= end for p in others) for end in ends)
+
+    def _joins_s(self, presence: Presence) -> float:
+        """Returns when one that begins may have met others: not before its disk lets it."""
+        began_s = presence.began_s
+        held_up = (s for s in self._stage.stalls if s.is_of_disk(presence.name))
+        return max([began_s, *(s.ended_s for s in held_up if began_s - BEGUN_S <= s.began_s <= began_s)])
 
     def hindered(self, node: str, from_s: float, until_s: float) -> bool:
         """Tells whether anything befell a node in a time, so that it could not hang up."""

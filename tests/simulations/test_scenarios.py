@@ -13,6 +13,8 @@ import pytest
 
 from simulations.kernel.paths import Law
 from simulations.observe.folders import DONE, print_of
+from simulations.observe.incidents import Stall
+from simulations.observe.sightings import Presence
 from simulations.play.eyewitness import Eyewitness
 from simulations.play.options import Options
 from simulations.play.stage import Stage
@@ -148,6 +150,18 @@ def test_a_side_of_a_split_does_not_know_what_only_one_of_it_knows_that_is_down(
     stage.split(stage.machines[:1], stage.machines[1:])
 
     assert print_of(ONE) not in stage.incidents[-1].through
+
+
+@pytest.mark.parametrize(("held_up_s", "is_alone"), [(0.0, False), (9.0, True), (2.0, False)])
+def test_who_is_held_up_by_its_disk_as_it_begins_is_not_there_yet(
+    stage: Stage, held_up_s: float, is_alone: bool
+) -> None:
+    stage.observer.sightings.presences += [
+        Presence("m0", 1, 0.0), Presence("m1", 1, 0.0, 19.5), Presence("m2", 2, 16.0)
+    ]  # fmt: skip
+    stage.stalls.append(Stall(15.8, 15.8 + held_up_s, "Store.recover", frozenset({"m2"})))
+
+    assert Eyewitness(stage).alone("m0", 2.0, 27.0) is is_alone
 
 
 @pytest.mark.parametrize("parts", [True, False])
