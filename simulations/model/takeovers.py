@@ -106,6 +106,8 @@ class _Had:
     """The epoch under which it was told that its copies are whole, while its disk does not say so yet;"""
     under: int = 0
     """the last one under which it was told so."""
+    heard: Spans = ()
+    """What those have that have let go for it since its disk last said anything."""
 
     @property
     def all(self) -> Spans:
@@ -120,19 +122,18 @@ class _Had:
     def has_nothing(self, epoch: int) -> None:
         """Takes in that it has nothing up to an epoch."""
         self.spans, self.coming = (), [(of, span) for of, span in self.coming if of > epoch]
-        self.whole = 0
+        self.whole, self.heard = 0, ()
 
     def writes(self, epoch: int, *, is_nothing: bool) -> None:
         """Takes in what its disk says from now on. What it wrote of the epoch may have been under way when it was told
-        that its copies are whole.
+        that its copies are whole, or heard what others have.
         """
-        whole = self.whole
+        whole, heard = self.whole, self.heard
         if is_nothing:
             self.has_nothing(epoch)
-            if whole:
-                self.spans, self.whole = ((0, whole),), whole
+            self.spans, self.whole = _joined((*heard, *([(0, whole)] if whole else ()))), whole
         else:
-            self.whole = 0
+            self.whole, self.heard = 0, ()
 
 
 @dataclass(slots=True)
@@ -189,6 +190,7 @@ class Takeovers:
             self._epochs[bucket].add(standing.epoch)
             had = self._had(claimer, bucket)
             had.spans = _joined((*had.spans, *_spans_of(standing)))
+            had.heard = _joined((*had.heard, *_spans_of(standing)))
 
     def begins(self, owner: str, other: str, epochs: Mapping[int, Begun], view: int) -> None:
         """Judges the word of an owner under which epochs it goes on, as one other is told of it, in a view."""

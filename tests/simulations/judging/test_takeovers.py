@@ -338,3 +338,17 @@ def test_who_was_told_that_its_copies_are_whole_under_a_rival_says_nothing_of_wh
     case.rules.notes("m1", "m0", {BUCKET: Begun(joins, joins, (mine, rival))}, {BUCKET: before}, 1)
 
     assert any("agreed to epoch" in each for each in case.told) == is_amiss
+
+
+@pytest.mark.parametrize(("again", "is_amiss"), [(False, False), (True, True)])
+def test_what_was_heard_while_an_older_word_was_on_its_way_to_the_disk_is_there(again: bool, is_amiss: bool) -> None:
+    case = Case()
+    case.stands("m0", 3, 3)
+
+    case.hears("m1", Standing(5, 4, 3))
+    case.stands("m0", 5, 5)
+    if again:
+        case.stands("m0", 6, 6)
+    case.stands("m0", 7, 4, 3)
+
+    assert bool(case.told) is is_amiss
