@@ -132,7 +132,10 @@ class Calls:
         call, verb, answer = self._open.pop(_key(moment)), _verb(moment), moment.what
         deed = self._deed(moment, call)
         if verb == "set-host":
-            self._change(deed, _orders(answer["host"], answer["was"], answer["set"], call.arguments))
+            host, asked = answer["host"], call.arguments
+            in_force = {register: now for register, (_, now) in _orders(host, None, answer["set"], asked).items()}
+            # While others are told, somebody may change it again at another master, and that is what is in force then.
+            self._change(deed, _orders(host, answer["was"], asked, asked), in_force)
             return
         if verb in CHANGES:
             self.deeds[Register(BOARD, answer["board"], answer["job"])].append(
@@ -194,11 +197,14 @@ class Calls:
         times = f"at {moment.node}, {call.began_s:.2f} to {moment.at:.2f} s"
         return Deed(moment.node, call.life, f"{what} {times}{said}", call.began_s, moment.at)
 
-    def _change(self, deed: Deed, changes: Mapping[Register, tuple[Any, Any]]) -> None:
-        """Takes in a change of plain values, and what they were, where that was told."""
+    def _change(
+        self, deed: Deed, changes: Mapping[Register, tuple[Any, Any]], in_force: Mapping[Register, Any] | None = None
+    ) -> None:
+        """Takes in a change of plain values, and what they were, where that was told, and were said to be then."""
         for register, (was, now) in changes.items():
             found = frozenset({json.dumps(was)}) if deed.answered else None
-            self.deeds[register].append(deed._replace(finds=found, writes=json.dumps(now)))
+            tells = None if in_force is None else frozenset({json.dumps(in_force[register])})
+            self.deeds[register].append(deed._replace(finds=found, writes=json.dumps(now), tells=tells))
 
     # -- what masters do by themselves ------------------------------------------------------------
 
@@ -304,9 +310,13 @@ class Calls:
 
 def _orders(host: str, was: Any, now: Mapping[str, Any], given: Mapping[str, Any]) -> dict[Register, tuple[Any, Any]]:
     """Returns the words on a host that a call has changed."""
-    names = {"delay_s": DELAY, "paused": REST}
-    before = was or {}
-    return {Register(kind, host): (before.get(name), now[name]) for name, kind in names.items() if name in given}
+    before, changes = was or {}, dict[Register, tuple[Any, Any]]()
+    if "delay_s" in given:
+        delay_s = now["delay_s"]
+        changes[Register(DELAY, host)] = before.get("delay_s"), None if delay_s is None else float(delay_s)
+    if given.get("paused") is not None:
+        changes[Register(REST, host)] = before.get("paused"), now["paused"]
+    return changes
 
 
 def _is_open(error: BaseException, moment: Moment, call: Call) -> bool:

@@ -166,3 +166,21 @@ def test_end_that_another_disk_has_told_is_nobody_elses() -> None:
     case.stores("finished", 1, "m1")
 
     assert [deed.who for deed in case.calls.deeds[ONE]] == ["m0"]
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_answer_tells_what_is_in_force_when_it_comes(again: bool) -> None:
+    async def play() -> list[str]:
+        case, rests = Case(), [False, True]
+        for node, phase in ("m0", ASKED), ("m1", ASKED), ("m1", TOLD), ("m0", TOLD):
+            case.now_s = case.now = case.now + 1.0
+            if node == "m1" and not again:
+                continue
+            was, now = {"paused": rests[node == "m1"]}, {"paused": False}
+            asked = {"host": "h", "paused": node == "m0"}
+            case.moments.happen(
+                node, "verb set-host", phase, what=asked if phase == ASKED else {"host": "h", "was": was, "set": now}
+            )
+        return case.judged()
+
+    assert bool(asyncio.run(play())) is not again
