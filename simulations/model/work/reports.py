@@ -109,7 +109,9 @@ class Reports:
         now_s, state = self.sight.now_s, self._of(slave)
         if state.outlives:
             for at_s, pages in state.flying.values():
-                state.due.update({page.lease: at_s for page in pages if page.ends or page.leads})
+                # The end of a page of which a part went ahead is not told to another: it is fetched again.
+                ends = {page.lease for page in pages if page.ends} - state.parts
+                state.due.update({page.lease: at_s for page in pages if page.leads or page.lease in ends})
             for pages in state.brought.values():
                 state.due.update({page.lease: now_s - SOON_S for page in pages if page.lease not in state.due})
         due = {lease: at_s for lease, at_s in state.due.items() if at_s > now_s - KEPT_S and outlives}

@@ -85,6 +85,21 @@ def test_what_was_on_its_way_to_one_is_brought_to_the_next_once_more() -> None:
     assert "records 1, 2" in case.later()[0]
 
 
+@pytest.mark.parametrize(("links", "is_amiss"), [(False, False), (True, True)])
+def test_end_of_a_page_may_be_left_out_of_which_a_part_is_safe_and_its_links_may_not(
+    links: bool, is_amiss: bool
+) -> None:
+    case = Case()
+    case.rules.granted("s0", [(3, 13)])
+    case.rules.reports("s0", 3, [(3, 13, *PART)])
+    case.rules.is_safe("s0", 3)
+    case.rules.reports("s0", 4, [(3, 13, True, links)])
+
+    case.next()
+
+    assert bool(case.later()) is is_amiss
+
+
 def test_end_of_a_page_is_not_brought_of_which_a_part_went_to_another() -> None:
     case = Case()
     case.rules.granted("s0", [(3, 13)])
