@@ -93,6 +93,8 @@ class Takeover:
         """How many they have taken since they began to."""
         self._giving: defaultdict[NodeId, asyncio.Lock] = defaultdict(asyncio.Lock)
         """Held while something is given up to somebody, who may say again meanwhile what he has taken."""
+        self._noting = asyncio.Lock()
+        """Held while what others had is joined in memory, and not on disk yet."""
         self._raised: set[int] = set()
         """Buckets that are served under another epoch since somebody who had a later one has let go of them, of which
         not all have heard."""
@@ -314,7 +316,8 @@ class Takeover:
         running = [b for b in standings if self._ownership.in_service(b) or self._ownership.rivals(b)]
         if changed := [b for b, now in self._ownership.standings(running).items() if now != before[b]]:
             # The other is about to be told that it lacks what we have: first it is on disk here that we have it.
-            await self._holdings.note(self._ownership.standings(changed))
+            async with self._noting:
+                await self._holdings.note(self._ownership.standings(changed))
             # Copies are whole under the epoch that they know, or not: they are to know how it is now.
             self._copier.copying.doubt(changed)
             self._raised.update(b for b in changed if self._ownership.counters[b] != before[b].epoch)
@@ -335,10 +338,18 @@ class Takeover:
         raised = served & self._raised
         for shares in self._audiences(raised):
             for other, share in shares:
-                await self._announce_served(other, {bucket: self._ownership.counters[bucket] for bucket in share})
+                await self._announce_joined(other, share)
         self._raised -= raised
-        if rest := served - raised:
-            await self._announce_served(node, {bucket: self._ownership.counters[bucket] for bucket in rest})
+        await self._announce_joined(node, served - raised)
+
+    async def _announce_joined(self, node: NodeId, buckets: frozenset[int]) -> None:
+        """Tells one under which epochs those go on that are served here still, when that is on disk: yet another one
+        may just have let go of them. Raises P2PCrawlError.
+        """
+        async with self._noting:
+            epochs = {b: self._ownership.counters[b] for b in buckets if self._ownership.in_service(b)}
+        if epochs:
+            await self._announce_served(node, epochs)
 
     # -- what others ask ----------------------------------------------------------------------
 
