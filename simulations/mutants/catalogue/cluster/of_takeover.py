@@ -214,7 +214,7 @@ MUTANTS = (
         where=_TAKEOVER + "_announce_joined",
         old="async with self._noting:",
         new="if True:",
-        harm="Two let go at a time: one is told of an epoch that the word of the other raised, and that no disk has yet.",
+        harm="Two let go at a time: one is told of an epoch that the word of the other raised, and no disk has yet.",
     ),
     Mutant(
         name="joined-copies-not-doubted",
