@@ -169,7 +169,7 @@ class Observer:
                 final = bool(json.loads(certificate)["final"])
                 if final and certificate not in self._finals:
                     self._finals.add(certificate)
-                    self._look_for_overlooked(machine, frozenset(json.loads(certificate)["members"]))
+                    self.look_for_overlooked(machine, frozenset(json.loads(certificate)["members"]))
                 # Who has left in order and is back beyond a cut knows of nothing that was said since.
                 heard = not any(one.name in self.left for one in stage.up)
                 # Who was away when it was said is told so when it is back, and may know better.
@@ -179,7 +179,7 @@ class Observer:
                 self.claims.append((stage.world.now, machine.name, is_last_word))
             self._said[machine.name] = certificate
 
-    def _look_for_overlooked(self, machine: Machine, signers: frozenset[str]) -> None:
+    def look_for_overlooked(self, machine: Machine, signers: frozenset[str]) -> None:
         """Looks on the disks whether a final certificate speaks for all who ever knew anything: those who signed it,
         and those who had handed over what they knew.
         """

@@ -170,7 +170,7 @@ def test_who_has_said_good_bye_has_left_though_its_process_goes_on(stage: Stage,
     if parts:
         Eyewitness(stage).parts(goes.name)
 
-    stage.observer._look_for_overlooked(stays, frozenset(m.id for m in stage.machines if m is not goes))
+    stage.observer.look_for_overlooked(stays, frozenset(m.id for m in stage.machines if m is not goes))
 
     held = ["m0 had a final certificate at 0.00 s, and m1 was away and had not left in order"]
     assert stage.observer.overlooked == ([] if parts else held)
