@@ -22,7 +22,7 @@ from p2pcrawl.model.cluster.host_order import HostOrder
 from p2pcrawl.model.cluster.schedule import Schedule
 from p2pcrawl.model.crawl.fingerprint import SIZE, halves, pack_halves
 from p2pcrawl.model.errors import LinkError, StorageError
-from p2pcrawl.overlay.tasks import end
+from p2pcrawl.overlay.tasks import end, to_its_end
 from p2pcrawl.wire.messages import peer_messages as wire
 from p2pcrawl.wire.messages.peer_messages import (
     Compare,
@@ -125,7 +125,7 @@ class Holdings:
         """Keeps accounts of other masters, durably when this returns; those that are known here as they are, or as they
         were later, change nothing."""
         # To its end though nobody waits for it any more: what is stored is known here, or it is taken for news again.
-        await asyncio.shield(self._keep_accounts(accounts))
+        await to_its_end(self._keep_accounts(accounts))
 
     async def _keep_accounts(self, accounts: Sequence[Account]) -> None:
         async with self._keeping:
@@ -147,7 +147,7 @@ class Holdings:
 
     async def drop_accounts(self, keys: Collection[AccountKey]) -> None:
         """Deletes accounts, durably when this returns."""
-        await asyncio.shield(self._drop_accounts(keys))
+        await to_its_end(self._drop_accounts(keys))
 
     async def _drop_accounts(self, keys: Collection[AccountKey]) -> None:
         async with self._keeping:
