@@ -4,32 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from simulations.model.stores import Key, Stores, stamp_of
+from simulations.model.stores import Key, Stores
 from simulations.model.work.adopted import Adoptions, Brought
-
-JOB = 7
-PAGE: Key = (0, 1, JOB)
-LINK: Key = (0, 2, JOB)
-DONE, QUEUED = stamp_of(0, 3, 1, 0), stamp_of(0, 0, 0, 0)
+from tests.simulations.judging.pages import DONE, JOB, LINK, PAGE, QUEUED, SeenPages
 
 
 @dataclass
-class Seen:
+class Seen(SeenPages):
     """What somebody saw of masters to which nothing happened."""
 
     now_s: float = 10.0
-
-    def deleted(self, job: int) -> bool:
-        return False
 
     def destroyed(self, key: Key) -> bool:
         return False
 
     def lies(self, slave: str) -> bool:
         return slave == "liar"
-
-    def name(self, key: Key) -> str:
-        return f"page {key[1]}"
 
 
 @dataclass

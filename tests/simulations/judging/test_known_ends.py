@@ -6,24 +6,19 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from simulations.model.stores import Key, Stores, stamp_of
+from simulations.model.stores import Stores
 from simulations.model.work.known_ends import LOOKED_FOR_S, KnownEnds
-
-JOB = 7
-PAGE: Key = (0, 1, JOB)
-DONE, QUEUED = stamp_of(0, 3, 1, 0), stamp_of(0, 0, 0, 0)
+from tests.simulations.judging.pages import DONE, PAGE, QUEUED, SeenPages
 
 
 @dataclass
-class Seen:
+class Seen(SeenPages):
     """What somebody saw of two masters."""
 
     now_s: float = 100.0
     others: frozenset[str] = frozenset({"m1"})
     away: frozenset[str] = frozenset()
-    is_set_back: bool = False
     is_damaged: bool = False
-    is_deleted: bool = False
 
     def fellows(self, master: str) -> frozenset[str]:
         return self.others
@@ -31,17 +26,8 @@ class Seen:
     def away_since(self, since_s: float) -> frozenset[str]:
         return self.away
 
-    def set_back(self, master: str) -> bool:
-        return self.is_set_back
-
     def damaged(self) -> bool:
         return self.is_damaged
-
-    def deleted(self, job: int) -> bool:
-        return self.is_deleted
-
-    def name(self, key: Key) -> str:
-        return f"page {key[1]}"
 
 
 @dataclass

@@ -6,26 +6,21 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from simulations.model.stores import Key, Stores, stamp_of
+from simulations.model.stores import Stores
 from simulations.model.work.links_first import WAITED_S, LinksFirst
+from tests.simulations.judging.pages import DONE, LINK, PAGE, QUEUED, SeenPages
 
-JOB = 7
-PAGE: Key = (0, 1, JOB)
-LINK: Key = (0, 2, JOB)
-DONE, QUEUED = stamp_of(0, 3, 1, 0), stamp_of(0, 0, 0, 0)
 BEHIND = "while it alone had page 2, to which page 1 leads"
 
 
 @dataclass
-class Seen:
+class Seen(SeenPages):
     """What somebody saw of two masters, each of which holds what the other one owns."""
 
     now_s: float = 100.0
     others: frozenset[str] = frozenset({"m1"})
     holding: tuple[str, ...] = ("m0", "m1")
-    is_set_back: bool = False
     is_damaged: bool = False
-    is_deleted: bool = False
 
     def fellows(self, master: str) -> frozenset[str]:
         return self.others
@@ -33,17 +28,8 @@ class Seen:
     def holders(self, master: str, bucket: int) -> tuple[str, ...]:
         return self.holding
 
-    def set_back(self, master: str) -> bool:
-        return self.is_set_back
-
     def damaged(self) -> bool:
         return self.is_damaged
-
-    def deleted(self, job: int) -> bool:
-        return self.is_deleted
-
-    def name(self, key: Key) -> str:
-        return f"page {key[1]}"
 
 
 @dataclass

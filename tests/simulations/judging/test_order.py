@@ -8,18 +8,14 @@ from typing import Any
 
 import pytest
 
-from simulations.model.stores import Key, Stores, stamp_of
+from simulations.model.stores import Stores
 from simulations.model.work.order import ON_ITS_WAY_S, Order
 from simulations.record.disk_taps import DiskTaps
-
-JOB = 7
-PAGE: Key = (0, 1, JOB)
-LINK: Key = (0, 2, JOB)
-DONE, QUEUED = stamp_of(0, 3, 1, 0), stamp_of(0, 0, 0, 0)
+from tests.simulations.judging.pages import DONE, LINK, PAGE, QUEUED, SeenPages
 
 
 @dataclass
-class Seen:
+class Seen(SeenPages):
     """What somebody saw of three masters that act in one view: m0 owns two buckets that others hold."""
 
     now_s: float = 100.0
@@ -37,15 +33,6 @@ class Seen:
 
     def holders(self, master: str, bucket: int) -> tuple[str, ...]:
         return ("m0", "m1") if bucket == 4 else ("m0", "m2")
-
-    def set_back(self, master: str) -> bool:
-        return False
-
-    def deleted(self, job: int) -> bool:
-        return False
-
-    def name(self, key: Key) -> str:
-        return f"page {key[1]}"
 
 
 @dataclass

@@ -8,18 +8,16 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from simulations.model.stores import Key, Stores, stamp_of
+from simulations.model.stores import Key, Stores
 from simulations.model.work.rounds import Rounds, Said
+from tests.simulations.judging.pages import DONE, JOB, PAGE, QUEUED, SeenPages
 
-JOB = 7
 VIEW = 0xA
-PAGE: Key = (0, 1, JOB)
-DONE, QUEUED = stamp_of(0, 3, 1, 0), stamp_of(0, 0, 0, 0)
 IDLE = Said(known=True, busy=0, links=(3, 3), view=VIEW, closing=False, opened=b"")
 
 
 @dataclass
-class Seen:
+class Seen(SeenPages):
     """What somebody saw of three masters that act in one view."""
 
     now_s: float = 100.0
@@ -44,15 +42,6 @@ class Seen:
 
     def away_since(self, since_s: float) -> frozenset[str]:
         return self.away
-
-    def set_back(self, master: str) -> bool:
-        return False
-
-    def deleted(self, job: int) -> bool:
-        return False
-
-    def name(self, key: Key) -> str:
-        return f"page {key[1]}"
 
 
 @dataclass
