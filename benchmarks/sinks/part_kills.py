@@ -66,8 +66,9 @@ def globbed(files: Files) -> list[str]:
 
 
 def urls(files: Files, names: Iterable[str]) -> list[str]:
-    """Returns the URL of every item in these parts."""
-    return [json.loads(line)["url"] for name in names for line in gzip.decompress(files[name]).splitlines()]
+    """Returns the URL of every item in these parts; of a part that is named and does not lie there, none."""
+    lying = [files[name] for name in names if name in files]
+    return [json.loads(line)["url"] for data in lying for line in gzip.decompress(data).splitlines()]
 
 
 def _unsynced(trial: Trial) -> int:
@@ -76,7 +77,10 @@ def _unsynced(trial: Trial) -> int:
 
 
 def _is_whole(pages: int, files: Files) -> bool:
-    return len(urls(files, listed(files))) >= pages and len(listed(files)) == len(globbed(files))
+    names = listed(files)
+    if set(names) != set(globbed(files)):  # Also where a manifest was read later than the parts that it names.
+        return False
+    return len(urls(files, names)) >= pages
 
 
 def _claim_urls(trial: Trial, what: str, found: Counter[str]) -> None:
