@@ -160,6 +160,8 @@ class Takeovers:
     _epochs: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     """Those that somebody has told: most numbers are no epoch's."""
     _may: dict[str, dict[int, _Had]] = field(default_factory=lambda: defaultdict(dict))
+    _to_drop: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    """Of which buckets somebody was told to drop its copies, while its disk does not say yet that it has nothing."""
 
     def started(self, node: str) -> None:
         """Takes in that a master begins anew, with what its disk says."""
@@ -169,6 +171,7 @@ class Takeovers:
             for place in [place for place in known if place[0] == node]:
                 del known[place]
         self._may.pop(node, None)
+        self._to_drop.pop(node, None)
 
     def go_on(self, owner: str, buckets: Iterable[int]) -> bool:
         """Tells whether an owner serves any of these all along, and tells of no epoch that begins."""
@@ -223,7 +226,8 @@ class Takeovers:
                 self._tell(master, f"lets {claimer} have bucket {bucket}, which is its own in its view")
             if (row := self.stores.store(master).standings.get(bucket)) is not None:
                 self._says(master, bucket, standing, f"told {claimer}")
-                self._no_less(master, bucket, _spans_of(standing), _spans_of(standing_of(row)), f"told {claimer}")
+                if not (bucket in self._to_drop[master] and _is_nothing(standing)):
+                    self._no_less(master, bucket, _spans_of(standing), _spans_of(standing_of(row)), f"told {claimer}")
             elif not (had := self._had(master, bucket)).epoch:
                 # Nobody has told it of any: it began these as it was alone, and they are empty.
                 had.has(standing.epoch, _spans_of(standing))
@@ -281,6 +285,16 @@ class Takeovers:
             if row is None or not _covers(_spans_of(standing_of(row)), [(0, epoch)]):
                 had.whole = epoch
 
+    def is_to_drop(self, node: str, buckets: Iterable[int]) -> None:
+        """Takes in that somebody is told to drop its copies: from now on it has nothing of them by its word, and by its
+        disk as soon as that has noted it.
+        """
+        self._to_drop[node].update(self.watched.intersection(buckets))
+
+    def has_answered(self, node: str, buckets: Iterable[int]) -> None:
+        """Takes in that somebody has dropped its copies, or has said that it does not."""
+        self._to_drop[node].difference_update(buckets)
+
     def drops(self, node: str, owner: str, epochs: Mapping[int, int], before: Mapping[int, StandingRow | None]) -> None:
         """Judges the yes of one that is told to drop its copies, under these epochs: it has heard of them, or has
         nothing, and its disk says so. ``before``: what that said when the word came.
@@ -307,7 +321,9 @@ class Takeovers:
                 if begins and self.sight.others(node):
                     self._untold[node, bucket] = row.epoch
             self._says(node, bucket, standing_of(row), "notes")
-            self._may[node][bucket].writes(row.epoch, is_nothing=_is_nothing(standing_of(row)))
+            if is_nothing := _is_nothing(standing_of(row)):
+                self._to_drop[node].discard(bucket)
+            self._may[node][bucket].writes(row.epoch, is_nothing=is_nothing)
 
     def leaves(self, master: str) -> None:
         """Judges the word of one that it goes: it has nothing of what is acknowledged from now on."""

@@ -117,10 +117,13 @@ class Takings:
         if not message.few:
             what = epochs, self._said(moment.node, epochs)
             self._drops.came(moment.node, moment.peer, message.id, moment.at, what)
+            self._takeovers.is_to_drop(moment.node, epochs)
 
     def _drops_it(self, moment: Moment) -> None:
         message = opened(moment.what)
         asked = self._drops.answered(moment.node, moment.peer, message.id)
+        if asked is not None:
+            self._takeovers.has_answered(moment.node, asked[1][0])
         if asked is not None and message.agreed:
             self._takeovers.drops(moment.node, moment.peer, *asked[1])
 

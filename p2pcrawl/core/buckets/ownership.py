@@ -137,6 +137,10 @@ class Ownership:
     """Of buckets that we are about to serve: the last epoch under which anything may have been acknowledged,"""
     _forks: dict[int, Fork] = field(default_factory=dict)
     """and where others may have begun epochs beside ours."""
+    _alone: dict[int, Standing] = field(default_factory=dict)
+    """What we had ourselves of buckets of ours that are not served yet, before what others have was joined to it."""
+    withdrawn: set[int] = field(default_factory=set)
+    """Buckets of which we may have less than we have written down."""
     _late: set[int] = field(default_factory=set)
     """Buckets of which something came here when their owner had our word for them already."""
     _begun: dict[int, int] = field(default_factory=dict)
@@ -209,10 +213,12 @@ class Ownership:
             return  # Who never heard of an epoch of it adds nothing.
         ours = self.standing(bucket)
         if self._is_rival(bucket, theirs.epoch):
+            self._remember(bucket, ours)
             self._join_rival(bucket, ours, theirs)
             return
         if not ours.lack and theirs.epoch <= ours.epoch:
             return  # As it is nearly always.
+        self._remember(bucket, ours)
         if not theirs.lack and ours.epoch <= theirs.epoch <= COUNTER_MAX:
             self._stand(bucket, Standing(theirs.epoch))
         else:
@@ -224,6 +230,24 @@ class Ownership:
             if self.states.serves(bucket):
                 # Ours has to be another.
                 self.counters[bucket] = self._next(self.counters[bucket])
+
+    def _remember(self, bucket: int, ours: Standing) -> None:
+        if not self.states.serves(bucket):
+            self._alone.setdefault(bucket, ours)
+
+    def _withdraw(self, buckets: Iterable[int]) -> None:
+        """Takes back of buckets that leave us before they were served what others had of the last epochs that are not
+        ours: whose these are, and let go of them for us, may go on under them, and need not tell us.
+        """
+        for bucket in buckets:
+            if (had := self._alone.pop(bucket, None)) is None:
+                continue
+            last = {self.since(bucket), *self.rivals(bucket)}
+            unsure = [each for each in last if not is_by(each, self.me) and not had.has(each)]
+            now = self.standing(bucket)
+            self._known.pop(bucket, None)
+            self._stand(bucket, standing_of(now.epoch, without(now.spans, unsure)))
+            self.withdrawn.add(bucket)
 
     def _is_rival(self, bucket: int, epoch: int) -> bool:
         """Tells whether an epoch of which somebody knows was begun by another one that knew nothing of ours, nor we of
@@ -399,6 +423,7 @@ class Ownership:
     def _pass_on(self, before: Sequence[NodeId | None], gained: frozenset[int], lost: frozenset[int]) -> None:
         """Moves buckets to the owners of a new view. ``before``: who they were."""
         self.states.take(BucketEvent.LOST, lost)
+        self._withdraw(lost)
         self.states.take(BucketEvent.KEPT, self._mine - gained)
         self.states.take(BucketEvent.GAINED, gained)
         passed = frozenset(
@@ -480,7 +505,10 @@ class Ownership:
         """Goes on with what is resumable; returns what is served because of that. Who has not let go of it is still
         asked what it knows.
         """
-        return self.states.take(BucketEvent.RESUMED, buckets)
+        resumed = self.states.take(BucketEvent.RESUMED, buckets)
+        for bucket in resumed:
+            self._alone.pop(bucket, None)
+        return resumed
 
     def succeed(self, ready: Collection[int]) -> dict[int, int]:
         """Begins new epochs with what is ready still, before anybody hears of them; returns which.
@@ -504,6 +532,7 @@ class Ownership:
             self._begun[bucket] = self.counters[bucket]
             self._since.pop(bucket, None)
             self._forks.pop(bucket, None)
+            self._alone.pop(bucket, None)
             if not self.lacks[bucket]:
                 # Else what somebody has yet may make it whole only together with what came before.
                 self._known.pop(bucket, None)

@@ -52,6 +52,10 @@ class Standing(NamedTuple):
         """Tells whether no epoch is there, as far as is known."""
         return self.lack == self.epoch and not self.base and not self.pieces
 
+    def has(self, epoch: int) -> bool:
+        """Tells whether all of an epoch is there."""
+        return any(before < epoch <= last for before, last in self.spans)
+
 
 @lru_cache(REMEMBERED_MAX)
 def standing_at(epoch: int, lack: int = 0, base: int = 0, pieces: tuple[Span, ...] = ()) -> Standing:

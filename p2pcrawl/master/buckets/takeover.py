@@ -381,6 +381,10 @@ class Takeover:
         if not await generation.wait_for(self._handover.can_release(buckets)):
             return None
         await generation.finish(self._remember())
+        if less := self._ownership.withdrawn & buckets:
+            # Who says that he has less than he had written down is to say it when he comes back, too.
+            await generation.finish(self._holdings.note(self._ownership.standings(less)))
+            self._ownership.withdrawn -= less
         # What says that a page is done must not go ahead of the links that the page led to.
         await generation.wait_for(self._links_first.safe())
         return await generation.finish(self._sizes_of(buckets))

@@ -234,6 +234,36 @@ def test_who_dropped_its_copies_has_nothing() -> None:
     assert "which serves it under epoch 6, and knows of 5 only" in case.told[0]
 
 
+@pytest.mark.parametrize(("is_told", "is_amiss"), [(True, False), (False, True)])
+def test_who_is_told_to_drop_its_copies_has_nothing_by_its_word_before_its_slow_disk_says_so(
+    is_told: bool, is_amiss: bool
+) -> None:
+    case = Case()
+    case.stands("m2", 6, 6, 5)
+    if is_told:
+        case.rules.is_to_drop("m2", [BUCKET])
+
+    case.rules.lets_go("m2", "m0", {BUCKET: Standing(6, 6)})
+    assert any("has of bucket 32 nothing only, of 1 to 5" in each for each in case.told) == is_amiss
+
+
+@pytest.mark.parametrize("says", [None, StandingRow(6, 6, 0, "")])
+def test_word_to_drop_copies_is_over_when_it_was_answered_or_done(says: StandingRow | None) -> None:
+    case = Case()
+    case.stands("m2", 6, 6, 5)
+    case.rules.is_to_drop("m2", [BUCKET])
+    if says is None:
+        case.rules.has_answered("m2", [BUCKET])
+    else:
+        case.stands("m2", *says)
+    case.stands("m2", 7, 7, 5)
+    case.told.clear()
+
+    case.rules.lets_go("m2", "m0", {BUCKET: Standing(7, 7)})
+
+    assert any("has of bucket 32 nothing only" in each for each in case.told)
+
+
 def test_a_newcomer_that_drops_nothing_has_heard_of_an_epoch() -> None:
     case = Case()
 

@@ -160,4 +160,20 @@ MUTANTS = (
         new="",
         harm="Who leaves as the last that has all of an epoch of its own says, when it is back, that it lacks it.",
     ),
+    Mutant(
+        name="joined-though-never-served",
+        kind=Slip.FENCE,
+        where="p2pcrawl.core.buckets.ownership:Ownership._pass_on",
+        old="        self._withdraw(lost)\n",
+        new="",
+        harm="Who let go for us, and has it back, goes on under his epoch, and we say that we have all of it.",
+    ),
+    Mutant(
+        name="withdrawn-in-memory-alone",
+        kind=Slip.EARLY,
+        where="p2pcrawl.master.buckets.takeover:Takeover._free",
+        old="if less := self._ownership.withdrawn & buckets:",
+        new="if less := self._ownership.withdrawn & buckets & frozenset():",
+        harm="Who says that he has less of a bucket than he wrote down says after a crash that he has it all.",
+    ),
 )

@@ -557,6 +557,38 @@ def test_epoch_that_is_served_is_not_taken_for_an_empty_one() -> None:
     assert {other.standing(bucket) for other in others} == {Standing(epoch, served, 5), Standing(epoch, epoch, 5)}
 
 
+def lost_while_claimed(o: Ownership, had: Standing, theirs: Standing) -> int:
+    """A bucket that another view takes from us before the first one's members had all let go of it: one had."""
+    first, second = members(*IDS[:3]), members(*IDS[:4])
+    probe = Ownership(o.me)
+    bucket = min(probe.change(first, 1).gained & probe.change(second, 2).lost)
+    o.recall({bucket: had})
+    o.change(first, 1)
+    o.join_standing(bucket, theirs)
+    o.released(IDS[1], [bucket])
+    assert o.standing(bucket) == theirs
+    o.change(second, 2)
+    return bucket
+
+
+def test_what_another_had_of_its_epoch_is_withdrawn_when_its_bucket_goes_elsewhere_before_we_served_it() -> None:
+    """It may go on under that epoch, and tell nobody."""
+    o, epoch = Ownership(IDS[0]), epoch_after(epoch_after(0, IDS[2]), IDS[1])
+
+    bucket = lost_while_claimed(o, Standing(epoch, epoch), Standing(epoch))
+
+    assert o.standing(bucket) == Standing(epoch, epoch, epoch - 1)
+    assert o.withdrawn == {bucket}
+
+
+def test_what_we_had_of_an_epoch_before_others_let_go_stays_ours() -> None:
+    o, epoch = Ownership(IDS[0]), epoch_after(epoch_after(0, IDS[2]), IDS[1])
+
+    bucket = lost_while_claimed(o, Standing(epoch, epoch - 1, 0), Standing(epoch))
+
+    assert o.standing(bucket) == Standing(epoch)
+
+
 def test_who_is_told_of_an_epoch_that_is_served_already_does_not_follow_it() -> None:
     o, *others = (Ownership(id) for id in IDS[:3])
     bucket = heir(o, *others)

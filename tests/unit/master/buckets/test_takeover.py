@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from p2pcrawl.core.buckets.bitmaps import buckets_of
+from p2pcrawl.core.buckets.bitmaps import bitmap_of, buckets_of
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.master.buckets import taking
 from p2pcrawl.master.buckets.handover import Handover
@@ -309,3 +309,20 @@ async def test_word_said_again_is_answered_when_all_is_given_up_at_the_first(
         assert not too_soon
         assert left and not left & await planted(houses[0])
         await eventually(lambda: settled([*houses, new]))
+
+
+async def test_who_says_that_it_has_less_than_it_had_written_down_writes_that_first(tmp_path: Path) -> None:
+    """Else it would be back after a crash, and say that it has more."""
+    async with town_of(tmp_path, "1", "2", answer=answer) as (_, houses):
+        await eventually(lambda: settled(houses))
+        giver, claimer = (house.cluster for house in houses)
+        bucket = next(b for b in range(BUCKETS) if giver.ownership.owner(b) == houses[1].id)
+        had = giver.holdings.standings[bucket]
+        [less] = giver.ownership.dropped([bucket]).values()
+        giver.ownership.withdrawn.add(bucket)
+
+        claim = Claim(0, giver.ownership.view, bitmap_of([bucket]))
+        released = await giver.takeover.let_go(claim, claimer.peers.me)
+
+        assert released.agreed and released.lacks == [less.lack] != [had.lack]
+        assert giver.holdings.standings[bucket] == less
