@@ -83,7 +83,8 @@ class DiskTaps:
 
     def tap(self, node: str, connection: sqlite3.Connection, changes: list[Row]) -> bool:
         """Begins to listen at a connection of a node that has no transaction open: ``changes`` gets what follows. Tells
-        whether there is anything to listen to.
+        whether there is anything to listen to. Raises sqlite3.DatabaseError, and takes nothing in, where that cannot be
+        read.
         """
         here = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         if OF_FACTS.isdisjoint(here):
@@ -97,14 +98,14 @@ class DiskTaps:
                     f"CREATE TEMP TRIGGER tap_{table}_{number} AFTER {event} ON main.{table}"
                     f" BEGIN SELECT p2pcrawl_tap({columns}); END"
                 )
+        found = {table: connection.execute(READ[table]).fetchall() for table in tables}
         store = self._stores.store(node)
         store.forget_records() if "record" in tables else store.forget_copies()
         for table in tables:
-            for row in connection.execute(READ[table]):
+            for row in found[table]:
                 self._take(store, row, told=False)
         if "job" in tables:
-            jobs = connection.execute(READ["job"])
-            self._ears.has_jobs(node, {job: read_job(*columns) for _, job, *columns in jobs})
+            self._ears.has_jobs(node, {job: read_job(*columns) for _, job, *columns in found["job"]})
         return True
 
     def committed(self, node: str, changes: list[Row]) -> None:

@@ -40,14 +40,15 @@ def damage(database: Path, how: str, dice: Random) -> str:
         # As SQLite does it itself, when a log has grown long.
         with closing(sqlite3.connect(database, isolation_level=None)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    facts, spoil = _facts(database), _flipped if how == FLIP else _torn
+    facts, tables, spoil = _facts(database), tables_of(database), _flipped if how == FLIP else _torn
     for _ in range(_TRIES):
         in_log = log.exists() and (size := _firm(log.read_bytes())) > 0 and dice.random() < 0.5
         path, first, end = (log, 0, size) if in_log else (database, _HEAD, database.stat().st_size)
         before = path.read_bytes()
         at = dice.randrange(first, end)
         path.write_bytes(spoil(before, at, dice))
-        if in_log or not is_sound(database) or _is_as_before(database, facts):
+        shows = in_log or not is_sound(database) or tables_of(database) != tables
+        if shows or _is_as_before(database, facts):
             return f"{how} at {at} of {path.name}"
         path.write_bytes(before)
     return ""
@@ -84,6 +85,30 @@ def is_sound(database: Path, check: str = "quick_check") -> bool:
         return bool(_asked(database, lambda c: c.execute(f"PRAGMA {check}(1)").fetchone()[0]) == "ok")
     except (sqlite3.DatabaseError, UnicodeDecodeError):
         return False
+
+
+def tables_of(database: Path) -> list[tuple[object, ...]] | None:
+    """Reads how everything in a database was made, which whoever made it compares: the columns of tables, and the words
+    of all else; None where that cannot be read.
+    """
+
+    def read(connection: sqlite3.Connection) -> list[tuple[object, ...]]:
+        made = connection.execute("SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+        return sorted(
+            (
+                name,
+                kind,
+                *connection.execute('SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_xinfo(?)', (name,)),
+            )
+            if kind == "table"
+            else (name, kind, *sql.split())
+            for name, kind, sql in made
+        )
+
+    try:
+        return _asked(database, read)
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
+        return None
 
 
 def _is_as_before(database: Path, facts: Facts | None) -> bool:

@@ -8,12 +8,12 @@ import signal
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from random import Random
 
 from .caches import Cache
-from .damages import FILES, damage, is_sound
+from .damages import FILES, damage, is_sound, tables_of
 from .world import World
 
 MEMORY = Path("/dev/shm")
@@ -57,6 +57,8 @@ class Disk:
         self.folder = folder
         self.cache = Cache(folder, Random(f"{world.seed}/{folder.name}/disk"))
         self._dice = Random(f"{world.seed}/{folder.name}/damages")
+        self._spoiled: dict[Path, int] = {}
+        """The databases that can be read, and whose damage shows all the same, by the numbers of their files."""
 
     def begin(self) -> None:
         """Begins a life that writes here."""
@@ -72,12 +74,15 @@ class Disk:
         between two lives.
         """
         path = self.folder / file
+        tables = tables_of(path) if path.exists() else None
         told = damage(path, how, self._dice) if path.exists() else ""
         if told:
             self._lost()
-            # SQLite drops the rest of a log that makes no sense, and reads what was before; whoever compares them sets
-            # the database aside.
-            self._tell(unreadable=file if told.endswith("-wal") else "")
+            # SQLite drops the rest of a log that makes no sense, and reads what was before, and it takes tables for
+            # what they say they are; whoever compares them sets the database aside, and makes another.
+            if told.endswith("-wal") or tables_of(path) != tables:
+                self._spoiled[path] = path.stat().st_ino
+            self._tell()
         return told
 
     def damage(self, file: str) -> None:
@@ -107,16 +112,22 @@ class Disk:
     def wipe(self) -> None:
         """Takes everything away, if there is anything. Only between two lives."""
         self._lost()
+        self._spoiled.clear()
         self.cache.forget()
         if self.folder.exists():
             shutil.rmtree(self.folder)
 
-    def _tell(self, unreadable: str = "") -> None:
-        """Tells who keeps account of what lies on disks what can be read in the databases of this one, but for one."""
-        for path in (self.folder / file for file in FILES if file != unreadable):
-            if (witness := self.world.moments.disks) is not None and path.exists() and is_sound(path):
-                with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
-                    witness.tap(self.folder.name, connection, [])
+    def _tell(self) -> None:
+        """Tells who keeps account of what lies on disks what can be read in the databases of this one."""
+        for path in (self.folder / file for file in FILES):
+            if (witness := self.world.moments.disks) is not None and self._is_readable(path):
+                reader = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+                # What was damaged twice, or before a snapshot, may have other tables than those that were made.
+                with closing(reader), suppress(sqlite3.DatabaseError):
+                    witness.tap(self.folder.name, reader, [])
+
+    def _is_readable(self, path: Path) -> bool:
+        return path.exists() and path.stat().st_ino != self._spoiled.get(path) and is_sound(path)
 
     def _lost(self) -> None:
         """Tells who keeps account of what lies on disks that this one is no more."""

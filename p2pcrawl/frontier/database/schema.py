@@ -15,6 +15,7 @@ from types import TracebackType
 
 from p2pcrawl.frontier.database.integrity import OPENING_S, Nonsense, look_through
 from p2pcrawl.frontier.database.log_integrity import broken_log
+from p2pcrawl.frontier.database.shape import other_shape
 from p2pcrawl.frontier.database.tables import FRONTIER, READ_AS_UPGRADED, Layout
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, DiskFullError, StorageError
 from p2pcrawl.private.folders import close_file, make_folder, new_file, private, sync_folder
@@ -113,6 +114,8 @@ def _prepare(connection: sqlite3.Connection, path: Path, layout: Layout) -> None
                 execute(statement)
             version += 1
             execute(f"PRAGMA user_version={version}")
+    if how := other_shape(connection, layout):
+        raise damaged(path, how)
 
 
 def _make(path: Path, layout: Layout) -> None:
@@ -127,6 +130,7 @@ def _make(path: Path, layout: Layout) -> None:
     connection = sqlite3.connect(new, isolation_level=None)
     try:
         with Transaction(connection):
+            layout.make(connection)
             layout.fill(connection)
             connection.execute(f"PRAGMA application_id={layout.application}")
             connection.execute(f"PRAGMA user_version={layout.format}")

@@ -19,10 +19,15 @@ class Layout:
     file: str
     application: int
     format: int
-    fill: Callable[[sqlite3.Connection], None]
+    make: Callable[[sqlite3.Connection], None]
     """Makes the tables, inside a transaction."""
     upgrades: Mapping[int, Sequence[str]]
     """From a format: the statements that bring it to the next."""
+    fill: Callable[[sqlite3.Connection], object] = lambda db: None
+    """Writes what is in a new one, inside the same transaction."""
+    later: Sequence[str] = ()
+    """What makes the rest, as soon as that is wanted. Whatever is made otherwise than before gets another name, or a
+    format of its own: a database that has it otherwise counts as damaged."""
 
 
 _TABLES = """
@@ -99,10 +104,13 @@ END
 # it would scan the table.
 
 
-def _fill(connection: sqlite3.Connection) -> None:
+def _make(connection: sqlite3.Connection) -> None:
     generations = _GENERATION.format(""), _GENERATION.format("_young")
     run_script(connection, _TABLES, _TURN_INDEX, _STATISTIC, *generations, _LEAVE)
     connection.execute(_LEAVE_TRIGGER)
+
+
+def _fill(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT INTO meta VALUES ('store', ?), ('created', ?)", (os.urandom(16).hex(), int(time.time())))
 
 
@@ -114,32 +122,6 @@ def run_script(connection: sqlite3.Connection, *scripts: str) -> None:
                 connection.execute(statement)
 
 
-FRONTIER = Layout(
-    "frontier.db",
-    0x70327063,
-    5,
-    _fill,
-    {
-        1: ("ALTER TABLE record ADD COLUMN visit INTEGER NOT NULL DEFAULT 0",),
-        2: ("ALTER TABLE item ADD COLUMN marks INTEGER", "ALTER TABLE sink ADD COLUMN place INTEGER"),
-        3: (_STATISTIC,),
-        4: (
-            "ALTER TABLE record ADD COLUMN due INTEGER NOT NULL DEFAULT 0",
-            "ALTER TABLE record ADD COLUMN turn INTEGER NOT NULL DEFAULT 0",
-            "ALTER TABLE record ADD COLUMN told INTEGER",
-            "ALTER TABLE record ADD COLUMN past BLOB",
-            "ALTER TABLE record ADD COLUMN page_type TEXT NOT NULL DEFAULT ''",
-            _TURN_INDEX,
-        ),
-    },
-)
-_UNVISITED = "0 AS due, 0 AS turn, NULL AS told, NULL AS past, '' AS page_type"
-_BEFORE_REVISITS = f"CREATE TEMP VIEW record AS SELECT *, {_UNVISITED} FROM main.record"
-READ_AS_UPGRADED = {
-    1: f"CREATE TEMP VIEW record AS SELECT *, 0 AS visit, {_UNVISITED} FROM main.record",
-    **dict.fromkeys((2, 3, 4), _BEFORE_REVISITS),
-}
-"""What makes a frontier of an older format look like one of this format to whoever may only read it."""
 RECORD_INDEX = """
 CREATE INDEX IF NOT EXISTS record_place ON record (bucket, hi, lo, job, visit, phase, attempts, losses, seed)
 """
@@ -159,3 +141,39 @@ CREATE TABLE IF NOT EXISTS left_out (
 ) WITHOUT ROWID
 """
 """Examples of links that were not followed. A folder without the table is one of which nobody has told any."""
+IMPRINT_TABLE = (
+    "CREATE TABLE IF NOT EXISTS imprint (record INTEGER PRIMARY KEY, job INTEGER NOT NULL, hi INTEGER NOT NULL,"
+    " page BLOB NOT NULL, signature BLOB NOT NULL, url TEXT NOT NULL, first INTEGER NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS imprint_band ON imprint (job, hi, record) WHERE first",
+    "CREATE INDEX IF NOT EXISTS imprint_page ON imprint (page)",
+)
+"""The imprints of texts, once there is one."""
+
+FRONTIER = Layout(
+    "frontier.db",
+    0x70327063,
+    5,
+    _make,
+    {
+        1: ("ALTER TABLE record ADD COLUMN visit INTEGER NOT NULL DEFAULT 0",),
+        2: ("ALTER TABLE item ADD COLUMN marks INTEGER", "ALTER TABLE sink ADD COLUMN place INTEGER"),
+        3: (_STATISTIC,),
+        4: (
+            "ALTER TABLE record ADD COLUMN due INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE record ADD COLUMN turn INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE record ADD COLUMN told INTEGER",
+            "ALTER TABLE record ADD COLUMN past BLOB",
+            "ALTER TABLE record ADD COLUMN page_type TEXT NOT NULL DEFAULT ''",
+            _TURN_INDEX,
+        ),
+    },
+    _fill,
+    (RECORD_INDEX, FAILED_INDEX, DROPPED_INDEX, LEFT_OUT_TABLE, *IMPRINT_TABLE),
+)
+_UNVISITED = "0 AS due, 0 AS turn, NULL AS told, NULL AS past, '' AS page_type"
+_BEFORE_REVISITS = f"CREATE TEMP VIEW record AS SELECT *, {_UNVISITED} FROM main.record"
+READ_AS_UPGRADED = {
+    1: f"CREATE TEMP VIEW record AS SELECT *, 0 AS visit, {_UNVISITED} FROM main.record",
+    **dict.fromkeys((2, 3, 4), _BEFORE_REVISITS),
+}
+"""What makes a frontier of an older format look like one of this format to whoever may only read it."""

@@ -16,6 +16,7 @@ import msgspec
 
 from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.frontier.database.statements import run_many
+from p2pcrawl.frontier.database.tables import IMPRINT_TABLE
 from p2pcrawl.model.crawl.fingerprint import halves
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Phase
@@ -30,12 +31,6 @@ about it, or says nothing."""
 FIRSTS = (NoPage.ORIGINAL, NoPage.ASKED_ON)
 """The reasons with which an imprint ends that others are held against."""
 
-_TABLE = (
-    "CREATE TABLE IF NOT EXISTS imprint (record INTEGER PRIMARY KEY, job INTEGER NOT NULL, hi INTEGER NOT NULL,"
-    " page BLOB NOT NULL, signature BLOB NOT NULL, url TEXT NOT NULL, first INTEGER NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS imprint_band ON imprint (job, hi, record) WHERE first",
-    "CREATE INDEX IF NOT EXISTS imprint_page ON imprint (page)",
-)
 _IS_THERE = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'imprint')"
 
 
@@ -47,7 +42,7 @@ class ImprintTable:
 
     def add(self, found: Iterable[tuple[int, int, Link]]) -> None:
         """Takes note of new imprints: the numbers of their records, their jobs and links."""
-        for statement in _TABLE:
+        for statement in IMPRINT_TABLE:
             self._db.execute(statement)
         rows = []
         for record, job, link in found:

@@ -27,6 +27,8 @@ HELD_S: Final = 4.9
 """Pages of a slave that is out of reach go to others so long after its session last went on, at least."""
 PATIENCE_S: Final = 9.0
 """Who leaves on its own account waits ten seconds for what is open."""
+FENCED_S: Final = 4.9 * 0.98
+"""A session is over for its slave so long after it sent the last beat that was answered, or its greeting, at least."""
 
 
 class Sight(Protocol):
@@ -72,6 +74,10 @@ class _Slave:
     returned: set[tuple[str, int, int]] = field(default_factory=set)
     parts: set[tuple[str, int, int]] = field(default_factory=set)
     """The pages of which a part was reported first."""
+    beats: dict[tuple[int, int], float] = field(default_factory=dict)
+    """When those left that nobody has answered, by their sessions and numbers."""
+    asked_s: float = inf
+    """When the last one left that was answered, or the greeting."""
     flying: dict[int, tuple[float, list[Told]]] = field(default_factory=dict)
     """The reports that nobody has acknowledged, and when each left,"""
     due: dict[tuple[str, int, int], float] = field(default_factory=dict)
@@ -90,6 +96,8 @@ class Reports:
     sight: Sight
     tell: Tell
     _slaves: dict[str, _Slave] = field(default_factory=dict)
+    _greeted: dict[str, float] = field(default_factory=dict)
+    """When a slave last asked for a session."""
     _answered: dict[tuple[str, str], float] = field(default_factory=dict)
     """When a master last answered a beat of a slave, or its greeting."""
     _hands: dict[tuple[str, int], tuple[str, int, float]] = field(default_factory=dict)
@@ -115,9 +123,24 @@ class Reports:
             for pages in state.brought.values():
                 state.due.update({page.lease: now_s - SOON_S for page in pages if page.lease not in state.due})
         due = {lease: at_s for lease, at_s in state.due.items() if at_s > now_s - KEPT_S and outlives}
-        self._slaves[slave] = _Slave(state.life, master, now_s, outlives, parts=state.parts, due=due)
+        asked_s = self._greeted.get(slave, now_s)
+        self._slaves[slave] = _Slave(state.life, master, now_s, outlives, parts=state.parts, due=due, asked_s=asked_s)
         if due:
             self._looks.append((now_s + SOON_S, slave, now_s, frozenset(due)))
+
+    def greets(self, slave: str) -> None:
+        """Takes in that a slave asks for a session."""
+        self._greeted[slave] = self.sight.now_s
+
+    def beats(self, slave: str, session: int, number: int) -> None:
+        """Takes in that a slave asks whether its session goes on."""
+        self._of(slave).beats[session, number] = self.sight.now_s
+
+    def goes_on(self, slave: str, session: int, number: int) -> None:
+        """Takes in that a slave hears the answer to that."""
+        state = self._of(slave)
+        if (at_s := state.beats.pop((session, number), None)) is not None:
+            state.asked_s = max(state.asked_s, at_s)
 
     def granted(self, slave: str, leases: Iterable[tuple[int, int]]) -> None:
         """Takes in which pages have come to a slave."""
@@ -184,6 +207,9 @@ class Reports:
         """Judges a slave that says good-bye in order: nothing of it is open."""
         state, now_s = self._of(slave), self.sight.now_s
         if not state.leaves_s or (state.on_its_own and now_s > state.leaves_s + PATIENCE_S):
+            return
+        if state.outlives and now_s > state.asked_s + FENCED_S:
+            # Its session is over, by its own clock: who stood still, or was cut off, can say nothing in it any more.
             return
         if state.granted:
             self._tell(slave, f"leaves {state.master} with {len(state.granted)} pages neither reported nor given back")

@@ -20,6 +20,7 @@ class SlavesWords:
         self._reports = reports
         self._adoptions = adoptions
         for recorder, kind, phase in (
+            (self._greets, "Hello", LEAVES), (self._beats, "Beat", LEAVES), (self._goes_on, "Renewed", COMES),
             (self._welcome, "Welcome", COMES), (self._grant, "Grant", COMES), (self._returned, "Returned", LEAVES),
             (self._report, "Report", LEAVES), (self._durable, "ReportsDurable", COMES),
             (self._orphans, "Orphans", LEAVES), (self._adopted, "Adopted", COMES), (self._stop, "Stop", COMES),
@@ -33,6 +34,16 @@ class SlavesWords:
             moments.record(recorder, [(kind, phase)])
 
     # -- slaves --------------------------------------------------------------------------------
+
+    def _greets(self, moment: Moment) -> None:
+        self._reports.greets(moment.node)
+
+    def _beats(self, moment: Moment) -> None:
+        beat = opened(moment.what)
+        self._reports.beats(moment.node, beat.session, beat.number)
+
+    def _goes_on(self, moment: Moment) -> None:
+        self._reports.goes_on(moment.node, moment.what.session, moment.what.beat)
 
     def _welcome(self, moment: Moment) -> None:
         self._reports.welcomed(moment.node, moment.peer, outlives=moment.what.fence_s > 0.0)

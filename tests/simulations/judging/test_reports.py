@@ -121,6 +121,24 @@ def test_who_leaves_has_nothing_open() -> None:
     assert case.told == ["at 10.000 s s0 leaves m0 with 1 pages neither reported nor given back"]
 
 
+@pytest.mark.parametrize(("stood_still_s", "is_amiss"), [(4.5, True), (8.5, False)])
+def test_who_leaves_when_its_session_is_over_by_its_own_clock_can_say_nothing_in_it(
+    stood_still_s: float, is_amiss: bool
+) -> None:
+    case = Case()
+    case.rules.granted("s0", [(3, 13)])
+    case.sight.now_s += 3.0
+    case.rules.beats("s0", 7, 3)
+    case.rules.goes_on("s0", 7, 3)
+    case.rules.beats("s0", 7, 4)
+    case.rules.is_to_leave("s0", on_its_own=True)
+
+    case.sight.now_s += stood_still_s
+    case.rules.leaves("s0")
+
+    assert bool(case.told) is is_amiss
+
+
 def test_who_leaves_waits_till_its_reports_are_safe() -> None:
     case = Case()
     case.rules.is_to_leave("s0", on_its_own=True)

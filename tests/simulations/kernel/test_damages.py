@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from p2pcrawl.frontier.database.log_integrity import broken_log
-from simulations.world.damages import WAYS, damage
+from simulations.world.damages import WAYS, damage, is_sound, tables_of
 from simulations.world.disk_errors import KINDS, DiskError
 from simulations.world.disks import Disk
 from simulations.world.world import World
@@ -95,6 +95,50 @@ def test_nobody_is_told_what_is_before_the_damage_in_a_log_for_its_database_is_s
                 in_log.add(name)
                 assert witness.read == 0
     assert in_log
+
+
+def test_nobody_is_told_what_is_in_tables_that_are_not_those_that_were_made(tmp_path: Path) -> None:
+    others = 0
+    with World(1) as world:
+        for name in map(str, range(20)):
+            world.moments.disks = witness = Witness()
+            disk = Disk(world, tmp_path / name)
+            disk.begin()
+            path = disk.folder / "copies.db"
+            with closing(sqlite3.connect(path)) as db:
+                db.execute(f"CREATE TABLE t ({', '.join(f'column_{n} INTEGER' for n in range(150))})")
+            made = tables_of(path)
+
+            disk.spoil("copies.db", "flip")
+
+            if is_sound(path) and tables_of(path) != made:
+                others += 1
+                disk.lose_power()
+                assert (witness.losses, witness.read) == (1, 0)
+    assert others
+
+
+class Puzzled(Witness):
+    """One that asks for what is not there."""
+
+    def tap(self, node: str, connection: sqlite3.Connection, changes: list[tuple[Any, ...]]) -> bool:
+        super().tap(node, connection, changes)
+        connection.execute("SELECT nothing FROM t")
+        return True
+
+
+def test_database_of_other_tables_than_were_made_counts_as_not_there_whatever_left_it(tmp_path: Path) -> None:
+    with World(1) as world:
+        world.moments.disks = witness = Puzzled()
+        disk = Disk(world, tmp_path / "n")
+        disk.begin()
+        with closing(sqlite3.connect(disk.folder / "copies.db")) as db:
+            db.execute("CREATE TABLE t (number)")
+        disk.snapshot()
+
+        disk.set_back()
+
+    assert (witness.losses, witness.read) == (1, 1)
 
 
 def write(path: Path, told: list[str]) -> None:

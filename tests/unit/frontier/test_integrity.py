@@ -45,6 +45,32 @@ def test_page_that_was_overwritten_in_the_middle_is_found_when_the_store_is_open
     assert (tmp_path / FILE).read_bytes() == whole
 
 
+@pytest.mark.parametrize(
+    ("was", "became"),
+    [
+        ("url TEXT NOT NULL, extra", "urm TEXT NOT NULL, extra"),
+        ("url TEXT NOT NULL, extra", "url TEXU NOT NULL, extra"),
+        ("callback TEXT NOT NULL", "callbacj TEXT NOT NULL"),
+        ("visit INTEGER NOT NULL DEFAULT 0", "visit INTEGER NOT NULL DEFAULT 1"),
+        ("WHERE job = NEW.job", "WHERE job < NEW.job"),
+        ("WHERE turn > 0", "WHERE turn > 1"),
+        ("WHERE phase = 2", "WHERE phase = 3"),
+        ("page TEXT NOT NULL, found", "page TEXT NOT NULL, fount"),
+    ],
+)
+def test_table_of_which_a_letter_has_turned_over_is_found_when_the_store_is_opened(
+    tmp_path: Path, was: str, became: str
+) -> None:
+    store_with_job(tmp_path).close()
+    Store(tmp_path, clustered=True).close()
+    whole = (tmp_path / FILE).read_bytes()
+    assert was.encode() in whole
+    (tmp_path / FILE).write_bytes(whole.replace(was.encode(), became.encode()))
+
+    with pytest.raises(DamagedError, match="is not as it was made"):
+        Store(tmp_path, clustered=True)
+
+
 def test_text_that_is_none_any_more_is_damage_and_no_bug(tmp_path: Path) -> None:
     filled(tmp_path)
     with sqlite3.connect(tmp_path / FILE) as db:
