@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from .stores import DONE, Key, Stores, joined, phase_of, says_all, told
+from .stores import DONE, DROPPED, Key, Stores, joined, phase_of, says_all, stamp_of, told
 
 HEARD_S: Final = 60.0
 """So long after a disk was lost somebody may not have heard of it."""
@@ -192,13 +192,15 @@ class Acknowledged:
             steps = f"{_words(before)} to {_words(after)}"
             self._tell(node, f"went back with {self.sight.name(key)} on its disk, from {steps}")
 
-    def brought(self, keys: Iterable[Key]) -> None:
-        """Judges items that a sink is given: the ends of their pages have as many copies as can be had."""
+    def brought(self, pages: Iterable[tuple[Key, int]]) -> None:
+        """Judges items that a sink is given, those of a visit of each page: the ends of these visits have as many
+        copies as can be had.
+        """
         away = self.sight.away_since(self.sight.now_s - HEARD_S)
         wanted = min(self.replicas, self.sight.known) - len(away)
-        for key in keys:
+        for key, visit in pages:
             stores = self._stores_of(key)
-            ends = [node for node in stores if self._has_ended_at(node, key)]
+            ends = [node for node in stores if self._has_ended_at(node, key, visit)]
             if stores and len(ends) < wanted:
                 text = f"a sink is given the items of {self.sight.name(key)}, whose end {told(ends)} had"
                 self.tell(f"at {self.sight.now_s:.3f} s {text} only, of {wanted}")
@@ -206,9 +208,10 @@ class Acknowledged:
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _has_ended_at(self, node: str, key: Key) -> bool:
+    def _has_ended_at(self, node: str, key: Key, visit: int) -> bool:
+        """Tells whether a disk knows that a visit of a page is over: none begins before the one before it is."""
         store = self.stores.of.get(node)
-        return store is None or bool(phase_of(max(0, store.stamp(key))))
+        return store is None or store.stamp(key) >= stamp_of(visit, DROPPED, 0, 0)
 
     def _stores_of(self, key: Key) -> set[str]:
         """Returns the names of all that have a fact, or had it a moment ago."""

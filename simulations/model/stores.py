@@ -52,6 +52,11 @@ def phase_of(stamp: int) -> int:
     return stamp >> _PHASE_SHIFT & 3
 
 
+def end_of(stamp: int) -> int:
+    """Returns the part of a stamp that says of which visit, and how, a page has ended."""
+    return stamp >> _PHASE_SHIFT
+
+
 class StandingRow(NamedTuple):
     """The word of a disk on a bucket: of which epochs it has all."""
 
@@ -97,6 +102,9 @@ class Store:
     """The versions of what others have counted: by job, master, life and slice."""
     changed: dict[Key, float] = field(default_factory=dict)
     """Since when it knows of each what it knows, in this life."""
+    ended: dict[Key, float] = field(default_factory=dict)
+    """Since when those of its own are through in the visit that they are in, if that came in this life. What is written
+    once more, or comes as a copy besides, is no other end."""
     came: dict[Key, float] = field(default_factory=dict)
     """Since when it has as its own, or holds, what it has come to know in this life,"""
     known: dict[Key, float] = field(default_factory=dict)
@@ -115,6 +123,7 @@ class Store:
         self.records.clear()
         self.visited.clear()
         self.changed.clear()
+        self.ended.clear()
         self.numbers.clear()
         self.leases.clear()
         self.pauses.clear()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
 from ..model.endings import JobRow
-from ..model.stores import Key, StandingRow, Store, Stores, phase_of, says_all, stamp_of, standing_row
+from ..model.stores import Key, StandingRow, Store, Stores, end_of, phase_of, says_all, stamp_of, standing_row
 from .job_rows import read_job
 from .tapped_tables import BY_KEYS, OF_FACTS, OF_RECORDS, READ, TRIGGERS
 
@@ -244,6 +244,8 @@ class DiskTaps:
             self._back.append((key, before, stamp))
         if facts is store.records and phase_of(before) and not phase_of(stamp):
             store.visited[key] = before
+        if facts is store.records and told and phase_of(stamp) and end_of(before) != end_of(stamp):
+            store.ended[key] = self._clock()
         facts[key] = stamp
         self._stores.bucket_of[key] = bucket
         return key if told and phase_of(stamp) and not phase_of(before) else None

@@ -238,10 +238,11 @@ class History:
         """Says when each certificate was first on any disk."""
         return self._endings.certified
 
-    def brought(self, master: str, job: int, pages: Iterable[str]) -> None:
-        """Takes in which pages' items a master gives to a sink, by their fingerprints in hex."""
-        keys = [(*halves(bytes.fromhex(page)), job) for page in pages]
-        self._rules.brought(keys)
+    def brought(self, master: str, job: int, pages: Iterable[tuple[str, int]]) -> None:
+        """Takes in which pages' items a master gives to a sink: by their fingerprints in hex, and of which visit."""
+        visits = [((*halves(bytes.fromhex(page)), job), visit) for page, visit in pages]
+        keys = [key for key, _ in visits]
+        self._rules.brought(visits)
         self._order.brought(keys)
         self._ends.brought(master, keys)
 

@@ -201,7 +201,7 @@ class Simulation:
         for sink in sinks:
             if isinstance(sink, Destination):
                 sink.heard = lambda pages: self._history.brought(
-                    current_life().node.name, stage.job, [page.fingerprint for page in pages]
+                    current_life().node.name, stage.job, [(page.fingerprint, page.visit) for page in pages]
                 )
         hosts = [host for host in stage.web.hosts.values() if host.pages]
         self._history.hosts = {host.name: host_key(host.pages[0].url) for host in hosts}

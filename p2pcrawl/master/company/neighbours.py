@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from p2pcrawl.core.buckets.copy_ledger import Copying
@@ -68,7 +69,7 @@ class Neighbours:
         self.withdraw, self.lent = self.budgets.borrowing.withdraw, self.budgets.lending.lent
         self.send, self.flush, self.pending = self.dispatch.add, self.dispatch.flush, self.dispatch.pending
         self.replicate, self.when_safe = replication.replicate, self.copier.when_safe
-        self.when_copied, self.when_abreast = self.copier.when_copied, self.abreast.when
+        self.when_copied = self.copier.when_copied
         self.doubt = self.copying.doubt
         self.adopt = self.adoption.take
 
@@ -95,6 +96,14 @@ class Neighbours:
             self.ground.lifecycle.refuse(bye.job, bye.reason)
         else:
             self.ground.fate.fail(failure_of(bye))
+
+    # -- copies -------------------------------------------------------------------------------
+
+    def when_abreast(self, then: Callable[[], None]) -> None:
+        """Calls ``then`` when all that is here has its copies. What is on its way to the holders turn by turn is no
+        lack of theirs, so that has to be acknowledged first.
+        """
+        self.copier.when_copied(lambda: self.abreast.when(then))
 
     # -- links --------------------------------------------------------------------------------
 

@@ -2,7 +2,8 @@
 what came to it with buckets, and what it found out of buckets that had become others'.
 
 What is copied turn by turn (``Copier``) says nothing of these. They are with the others when each copy that living
-holders are to have is synced, all that is ours is served, and nothing is left over that is another's.
+holders are to have is synced, all that is ours is served, and nothing is left over that is another's. Nor do these
+moments say anything of what is on its way to holders turn by turn: a copy is synced all the while.
 """
 
 from __future__ import annotations

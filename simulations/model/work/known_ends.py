@@ -13,15 +13,13 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from ..acknowledged import Tell
-from ..stores import Key, Stores, phase_of
+from ..stores import Key, Stores, end_of, phase_of
 
 LOOKED_FOR_S: Final = 5.0
 """So long one that is back looks for those that it knew."""
 NEVER_S: Final = -10.0
 STORED_S: Final = 1.0
 """What has ended while one was the only one is on its disk so much later at most."""
-_ENDED: Final = 30
-"""A stamp without its last bits says of which visit, and how, a page has ended."""
 
 
 class Sight(Protocol):
@@ -78,7 +76,7 @@ class KnownEnds:
             return
         store, began_s = self.stores.store(master), self._began.get(master, 0.0)
         for key in keys:
-            stamp, ended_s = store.records.get(key, 0), max(began_s, store.changed.get(key, began_s))
+            stamp, ended_s = store.records.get(key, 0), max(began_s, store.ended.get(key, began_s))
             if not phase_of(stamp) or self.sight.deleted(key[2]) or self._was_alone(master, ended_s):
                 continue
             there = self.sight.fellows(master) - self.sight.away_since(ended_s)
@@ -97,4 +95,4 @@ class KnownEnds:
         """Tells whether anybody else knows the end of a page, or knew it on a disk that was lost."""
         others = [store.stamp(key) for name, store in self.stores.of.items() if name != master]
         lost = [lost.facts.get(key, 0) for lost in self.stores.lost]
-        return any(each >> _ENDED >= stamp >> _ENDED for each in (*others, *lost))
+        return any(end_of(each) >= end_of(stamp) for each in (*others, *lost))

@@ -298,11 +298,24 @@ def test_items_are_brought_when_the_end_of_their_page_has_its_copies(copied: boo
     case.stores.store("m0").records[PAGE] = DONE
     case.stores.store("m1").held[PAGE] = DONE if copied else QUEUED
 
-    case.rules.brought([PAGE])
+    case.rules.brought([(PAGE, 0)])
 
     assert case.told == (
         ["at 100.000 s a sink is given the items of page 1, whose end m0 had only, of 2"] if is_amiss else []
     )
+
+
+@pytest.mark.parametrize(("visit", "is_amiss"), [(0, False), (1, True)])
+def test_who_has_a_page_in_its_next_visit_knows_the_end_of_this_one_and_of_no_later_one(
+    visit: int, *, is_amiss: bool
+) -> None:
+    case = Case()
+    case.stores.store("m0").records[PAGE] = stamp_of(1, 0, 0, 0)
+    case.stores.store("m1").held[PAGE] = DONE
+
+    case.rules.brought([(PAGE, visit)])
+
+    assert bool(case.told) == is_amiss
 
 
 def test_no_disk_knows_less_of_a_page_than_it_knew() -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from simulations.model.stores import Stores
 from simulations.model.work.known_ends import LOOKED_FOR_S, KnownEnds
+from simulations.record.disk_taps import DiskTaps
 from tests.simulations.judging.pages import DONE, PAGE, QUEUED, SeenPages
 
 
@@ -42,7 +45,7 @@ class Case:
         self.stores = Stores()
         self.rules = KnownEnds(self.stores, self.sight, self.replicas, self.told.append)
         own = self.stores.store("m0")
-        own.records[PAGE], own.changed[PAGE] = DONE, 99.0
+        own.records[PAGE], own.ended[PAGE] = DONE, 99.0
         self.stores.store("m1").held[PAGE] = QUEUED
 
     def brings(self) -> list[str]:
@@ -87,7 +90,7 @@ def test_who_was_the_only_one_brings_what_it_has() -> None:
 def test_end_of_one_that_was_alone_is_stored_a_moment_later(later_s: float, is_amiss: bool) -> None:
     case = Case(Seen(others=frozenset()))
     case.rules.looks("m0")
-    case.stores.store("m0").changed[PAGE] = case.sight.now_s = case.sight.now_s + later_s
+    case.stores.store("m0").ended[PAGE] = case.sight.now_s = case.sight.now_s + later_s
     case.sight.others = frozenset({"m1"})
 
     assert bool(case.brings()) == is_amiss
@@ -118,3 +121,17 @@ def test_where_nobody_else_need_know_it_nothing_is_told(seen: Seen) -> None:
 
 def test_with_one_copy_nobody_else_is_to_know_it() -> None:
     assert Case(replicas=1).brings() == []
+
+
+def test_end_is_as_old_as_it_is_on_the_disk_however_often_it_is_written_or_held_besides() -> None:
+    stores, ears = (
+        Stores(),
+        SimpleNamespace(has_ended=lambda *_, **__: None, has_stored_records=lambda *_: None, goes_back=lambda *_: None),
+    )
+    own: tuple[Any, ...] = ("r", 1, *PAGE, 5, 0)
+    for at_s, row in (
+        (1.0, (*own, 0, 0, 0)), (2.0, (*own, 3, 1, 0)), (3.0, ("h", 5, *PAGE, QUEUED)), (4.0, (*own, 3, 1, 0)),
+    ):  # fmt: skip
+        DiskTaps(stores, lambda at_s=at_s: at_s, cast("Any", ears)).committed("m0", [row])  # type: ignore[misc]
+
+    assert stores.store("m0").ended == {PAGE: 2.0}

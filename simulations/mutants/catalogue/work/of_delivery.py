@@ -33,6 +33,14 @@ MUTANTS = (
         harm="A sink has items of a page that came with its bucket, and whose end only one copy had.",
     ),
     Mutant(
+        name="synced-as-acknowledged",
+        kind=Slip.EARLY,
+        where=_MASTER + "company.neighbours:Neighbours.when_abreast",
+        old="self.copier.when_copied(lambda: self.abreast.when(then))",
+        new="self.abreast.when(then)",
+        harm="A sink has items of a page that ended beside rows of others, and whose end is on its way to its copies.",
+    ),
+    Mutant(
         name="copied-in-any-order",
         kind=Slip.EDGE,
         where=_MASTER + "jobs.outputs:Outputs._bring_copied",
