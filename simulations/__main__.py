@@ -12,7 +12,7 @@ from types import FrameType
 
 from p2pcrawl.model.errors import P2PCrawlError
 
-from .whole.processes import stop_by
+from .parallel.processes import stop_by
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141

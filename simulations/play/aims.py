@@ -21,6 +21,7 @@ from ..kernel.life import outside
 from ..kernel.moments import CAME, COMES, COMMITS, COMMITTED, LEAVES, LEFT, Moment
 from ..observe.incidents import LEAVE
 from ..world.machines import Machine, PeerMachine
+from .evidence import Coming
 from .stage import Stage
 
 NODE, PEER, BOTH = SIDES = ("node", "peer", "both")
@@ -60,6 +61,8 @@ class Aim:
     """How much later the other end gets it."""
     for_s: float = FOR_S
     """After which time it is undone."""
+    after_s: float = 0.0
+    """Only moments that come so long after the beginning of the job count."""
     of: str = ""
     """Only moments of this node count; nothing: those of all."""
     who: str = ""
@@ -76,6 +79,7 @@ class Aim:
 
     def __str__(self) -> str:
         at = f"when {self.kind} {self.phase} for the {self.nth}. time" + (f" at {self.of}" if self.of else "")
+        at += f" after {self.after_s:g} s" if self.after_s else ""
         if self.do == STALL:
             later = f" and {self.then} of {self.who or self.side} {self.apart_s:g} s later" if self.then else ""
             return f"stall for {self.for_s:g} s{later} {at}"
@@ -98,6 +102,7 @@ class Aimer:
         self._loop = stage.world.loop
         everybody: list[PeerMachine] = [*stage.machines, *stage.slaves]
         self._machines = {machine.name: machine for machine in everybody}
+        self._began_s = stage.world.now
         self._waiting = list(aims)
         self._seen = [0] * len(aims)
         self._under_way = 0
@@ -124,13 +129,16 @@ class Aimer:
     def _hear(self, moment: Moment) -> None:
         due: list[Aim] = []
         for place, aim in enumerate(self._waiting):
-            if aim.kind == moment.kind and aim.phase == moment.phase and aim.of in ("", moment.node):
+            if aim.kind != moment.kind or aim.phase != moment.phase or aim.of not in ("", moment.node):
+                continue
+            if moment.at >= self._began_s + aim.after_s:
                 self._seen[place] += 1
                 if self._seen[place] >= aim.nth:
                     due.append(aim)
         for aim in due:
             with outside():
                 if self._stall(aim, moment) if aim.do == STALL else self._try(aim, moment):
+                    self._stage.came.append(Coming(aim, moment.at, moment.node))
                     place = self._waiting.index(aim)
                     del self._waiting[place], self._seen[place]
 

@@ -27,6 +27,16 @@ class NotSettled(Exception):
     """The machines did not agree within the time that they were given."""
 
 
+class Coming(NamedTuple):
+    """The moment at which a part of a plan came: a fault began, or an aim struck."""
+
+    part: object
+    """The fault or the aim."""
+    at_s: float
+    node: str = ""
+    """Where the moment was that an aim waited for."""
+
+
 class SinkFound(NamedTuple):
     """The contents of a sink in the end."""
 

@@ -18,6 +18,7 @@ from ..world.caches import DRAWN
 from ..world.damages import FILES
 from ..world.machines import Machine, PeerMachine
 from . import people
+from .evidence import Coming
 from .stage import Stage
 
 ASK_S = 60.0
@@ -135,6 +136,7 @@ async def _spell(stage: Stage, fault: Fault, turns: Mapping[str, asyncio.Lock]) 
             if stage.ended:
                 return
         hit = fault.hit(stage)
+        stage.came.append(Coming(fault, stage.world.now))
         stage.world.note(f"{fault.place}: {fault.do} {', '.join(machine.name for machine in hit)}".rstrip())
         await word.begin(stage, fault, hit)
         if fault.for_s is not None:

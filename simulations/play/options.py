@@ -71,6 +71,8 @@ class Options:
     """What is drawn from the seed besides: some of DRAWS."""
     control: str = ""
     """The negative control that is put into the peers: see the package ``controls``."""
+    mutant: str = ""
+    """The mutant of the catalogue that is put into the peers: see the package ``mutants``."""
 
     def __post_init__(self) -> None:
         if min(self.masters, self.replicas, self.pages, self.hosts_of_web) < 1:
@@ -147,4 +149,6 @@ class Options:
             given.append(f"--draws {' '.join(self.draws)}")
         if self.control:
             given.append(f"--control {self.control}")
+        if self.mutant:
+            given.append(f"--mutant {self.mutant}")
         return " ".join([COMMAND, "run", self.scenario, f"--seed {self.seed}", *given])

@@ -31,7 +31,7 @@ from ..world.sinks import Place
 from ..world.slaves import SlaveMachine
 from ..world.web import Web
 from ..world.world import World
-from .evidence import Asked, HostChange, NotSettled, ScheduleKept
+from .evidence import Asked, Coming, HostChange, NotSettled, ScheduleKept
 from .healing import HOPELESS_S
 from .observer import Observer
 from .options import Options
@@ -97,6 +97,8 @@ class Stage:
         """What has become of a job of boards."""
         self.rereadings: list[Rereading] = []
         """What has become of jobs that read stored pages."""
+        self.came: list[Coming] = []
+        """The faults and aims of a plan that have come, in order."""
         self.figures: dict[str, Any] = {}
         """What the scenario has to tell of itself."""
         self._keepers = {machine.name for machine in machines}

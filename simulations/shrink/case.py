@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
+from p2pcrawl.model.crawl.url import host_of
 from p2pcrawl.peer.config import Partition
 from p2pcrawl.spiders.spider import Spider
 
 from ..kernel.paths import Law
 from ..observe.incidents import Deed
-from ..play.aims import FOR_S, Aim
+from ..play.aims import FOR_S, STALL, Aim
 from ..play.faults import Fault
 from ..play.options import Options
 from ..play.spiders import Beginner, Walker
 from ..scenarios import SCENARIOS
 from ..whole.plan import Plan
 from ..whole.plan_file import fault_and_aim
-from ..world.web import WebPlan
+from ..world.web import Web, WebPlan
 from .deeds import faults_of
+from .least import numbers_told
 
 Part = Fault | Aim
 
@@ -71,19 +73,46 @@ class Case:
         """Says how large it is."""
         options = self.options
         what = f"all of {options.scenario}" if self.own else f"{len(self.parts)} faults and aims"
-        return (
-            f"{what}, {options.masters} masters, {options.replicas} copies, {self.web.pages} pages on "
-            f"{self.web.hosts} hosts"
-        )
+        pages, hosts = len(self.numbers), len({host_of(self.urls[number]) for number in self.numbers})
+        return f"{what}, {options.masters} masters, {options.replicas} copies, {pages} pages on {hosts} hosts"
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """All pages of the web by their numbers, also those that are left out of it."""
+        return _urls(self.options.seed, replace(self.web, only=""))
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of the pages that are there."""
+        return _numbers(self.options.seed, self.web)
+
+    def of_pages(self, numbers: Iterable[int]) -> Case:
+        """Returns it with these pages of its web only."""
+        return replace(self, web=replace(self.web, only=numbers_told({0, *numbers})))
+
+    def limited_by(self, names: Iterable[str]) -> Case:
+        """Returns it with these of its small limits only."""
+        return replace(self, limits={name: self.limits[name] for name in names})
 
     def smaller(self, *, pages: int | None = None, **options: Any) -> Case:
         """Returns it with fewer pages, or other options; what was done to masters that are gone is done to others."""
         web = self.web
         if pages is not None:
-            web = replace(web, pages=pages, hosts=max(1, min(web.hosts, pages // 3)))
+            web = replace(web, pages=pages, hosts=max(1, min(web.hosts, pages // 3)), only="")
         changed = replace(self.options, **options, pages=web.pages, hosts=web.hosts)
         parts = tuple(_among(part, changed.masters) for part in self.parts)
         return replace(self, options=changed, web=web, parts=parts)
+
+
+@cache
+def _urls(seed: int, web: WebPlan) -> tuple[str, ...]:
+    return tuple(Web(seed, web).pages)
+
+
+@cache
+def _numbers(seed: int, web: WebPlan) -> tuple[int, ...]:
+    there = Web(seed, web).pages
+    return tuple(number for number, url in enumerate(_urls(seed, replace(web, only=""))) if url in there)
 
 
 def case_of(plan: Plan) -> Case:
@@ -115,8 +144,10 @@ def recorded(case: Case, deeds: Iterable[Deed], job_s: float) -> Case:
     """
     if case.spider is Beginner:
         return replace(case, parts=case.beside, own=True)
-    said = (part for part in case.beside if isinstance(part, Fault))
-    return replace(case, parts=(*faults_of(deeds, job_s), *said))
+    said = [part for part in case.beside if isinstance(part, Fault)]
+    # What else aims did was done to machines; whom a stall struck besides, too.
+    stalls = [replace(part, then="") for part in case.beside if isinstance(part, Aim) and part.do == STALL]
+    return replace(case, parts=(*faults_of(deeds, job_s), *said, *stalls))
 
 
 def _among(part: Part, masters: int) -> Part:
@@ -139,8 +170,9 @@ def text_of(case: Case, story: Iterable[str] = ()) -> str:
     lines += ["", f"seed = {options.seed}", f"limit = {_value(options.limit_s or 3600.0)}"]
     if case.own:
         lines.append(f"scenario = {_value(options.scenario)}")
-    if options.control:
-        lines.append(f"control = {_value(options.control)}")
+    for name in ("control", "mutant"):
+        if getattr(options, name):
+            lines.append(f"{name} = {_value(getattr(options, name))}")
     cluster: dict[str, Any] = {"masters": options.masters, "slaves": options.slaves, "replicas": options.replicas}
     usual = Options()
     odd = {name: (getattr(options, name), getattr(usual, name)) for name in ("ring", "placement")}
@@ -169,8 +201,8 @@ def _of_aim(aim: Aim) -> list[str]:
     said: dict[str, Any] = {"kind": aim.kind, "phase": aim.phase, "do": aim.do}
     usual = {"nth": 1, "side": "node", "peer_do": "", "of": "", "who": "", "then": "", "beyond": False}
     said |= {name: getattr(aim, name) for name, value in usual.items() if getattr(aim, name) != value}
-    if aim.apart_s:
-        said["apart"] = aim.apart_s
+    said |= {"apart": aim.apart_s} if aim.apart_s else {}
+    said |= {"after": aim.after_s} if aim.after_s else {}
     if aim.for_s != FOR_S:
         said["for"] = aim.for_s
     if aim.then and aim.then_for_s != FOR_S:

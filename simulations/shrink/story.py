@@ -17,8 +17,9 @@ def story_of(case: Case, report: Report, checker: str) -> Iterator[str]:
     """Yields the story of a run that failed, line by line."""
     options = case.options
     yield (
-        f"{options.masters} masters with {options.replicas} copies crawl {case.web.pages} pages on "
-        f"{case.web.hosts} hosts (seed {options.seed}{f', control {options.control}' if options.control else ''})."
+        f"{options.masters} masters with {options.replicas} copies crawl {len(case.numbers)} pages "
+        f"(seed {options.seed}{f', control {options.control}' if options.control else ''}"
+        f"{f', mutant {options.mutant}' if options.mutant else ''})."
     )
     hits = {round(hit["at_s"], 2): hit["aim"] for hit in report.figures.get("aims", ())}
     for incident in sorted(report.incidents, key=lambda each: each.began_s):

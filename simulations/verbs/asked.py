@@ -10,9 +10,9 @@ from typing import Any
 
 from p2pcrawl.model.errors import ConfigurationError
 
-from ..controls import control_of
 from ..play.options import DRAWS, HOSTS_MIN, KEYS, LAWS, PAGES_OF_A_HOST, PARTITIONS, PLACEMENTS, RINGS, Options
 from ..scenarios import SCENARIOS
+from ..whole.mistakes import check_mistakes
 from ..whole.plan import Plan
 from ..whole.plan_file import read_plan
 
@@ -66,6 +66,12 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--control", metavar="NAME", help="put a mistake into the peers that a checker must find: see the verb controls"
     )
+    add_mutant_option(parser)
+
+
+def add_mutant_option(parser: argparse.ArgumentParser) -> None:
+    """Adds the flag that puts a mutant of the catalogue into the peers."""
+    parser.add_argument("--mutant", metavar="NAME", help="put a small slip into the peers: see the verb mutants")
 
 
 def plan_of(what: str, asked: argparse.Namespace) -> Plan:
@@ -82,9 +88,9 @@ def plan_of(what: str, asked: argparse.Namespace) -> Plan:
     given.setdefault("slaves", scenario.slaves_min)
     given.setdefault("sinks", scenario.sinks_min)
     try:
-        if "control" in given:
-            control_of(given["control"])
-        return Plan(Options(scenario=what, **given))
+        options = Options(scenario=what, **given)
+        check_mistakes(options)
+        return Plan(options)
     except ValueError as error:
         raise ConfigurationError(str(error)) from None
 

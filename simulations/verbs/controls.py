@@ -11,7 +11,7 @@ from p2pcrawl.model.errors import ConfigurationError
 from ..checkers import CHECKERS
 from ..controls import control_of, controls
 from ..kernel.own_name import COMMAND
-from ..whole.processes import in_processes
+from ..parallel.processes import in_processes
 from .asked import count
 from .control_trial import tried
 

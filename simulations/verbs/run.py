@@ -17,10 +17,11 @@ from ..kernel.own_name import COMMAND, example
 from ..play.options import DRAWS, LAWS, PLACEMENTS, RINGS, Options
 from ..report.telling import told
 from ..scenarios import SCENARIOS
+from ..whole.mistakes import check_mistakes
 from ..whole.outcome import Progress
 from ..whole.plan import Plan
 from ..whole.simulation import Simulation
-from .asked import add_plan_options, plan_of
+from .asked import add_mutant_option, add_plan_options, plan_of
 
 _DEFAULT = Options()
 SHARES = {"aims": 0.65, "web": 0.4, "limits": 0.4, "jobs": 0.25, "verbs": 0.3, "hesitation": 0.5}
@@ -64,6 +65,7 @@ def run(asked: argparse.Namespace) -> int:
 def add_replay_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("seed", type=int, help="a seed of a swarm")
     add_draws_option(parser)
+    add_mutant_option(parser)
     _add_output_options(parser)
 
 
@@ -77,7 +79,21 @@ def add_draws_option(parser: argparse.ArgumentParser) -> None:
 
 def replay(asked: argparse.Namespace) -> int:
     """Runs one seed of a swarm again."""
-    return _play(Plan(drawn(asked.seed, asked.draws)), asked)
+    return _play(seed_plan(asked.seed, asked), asked)
+
+
+def seed_plan(seed: int, asked: argparse.Namespace) -> Plan:
+    """Returns the plan of a seed of a swarm, with the draws and the mistakes that are asked for.
+
+    Raises ConfigurationError for a mistake that there is not.
+    """
+    mistakes = {name: said for name in ("control", "mutant") if (said := getattr(asked, name, None)) is not None}
+    options = replace(drawn(seed, asked.draws), **mistakes)
+    try:
+        check_mistakes(options)
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None
+    return Plan(options)
 
 
 def drawn(seed: int, draws: Sequence[str] | None = None) -> Options:

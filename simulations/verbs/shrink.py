@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
+import time
 from pathlib import Path
 
 from p2pcrawl.model.errors import ConfigurationError
 
 from ..kernel.own_name import COMMAND
 from ..report.outputs import refuse_unwritable
+from ..report.telling import shortened
 from ..shrink.case import Case, case_of, recorded, text_of
+from ..shrink.failures import Failure, failure_of
 from ..shrink.reduction import Reduction, TimeIsUp
 from ..shrink.story import story_of
+from ..shrink.timing import began
 from ..whole.outcome import Report
 from ..whole.plan import Plan
 from ..whole.simulation import Simulation
 from .asked import add_plan_options, plan_of, refuse_options
-from .run import drawn
+from .run import seed_plan
 
 EXAMPLES = f"""\
   {COMMAND} shrink 1234                      # a seed of a swarm that failed
   {COMMAND} shrink 1234 --draws limits       # and with what it was run with besides
+  {COMMAND} shrink 5 --mutant condemned-untold
   {COMMAND} shrink fails.toml -o least.toml
   {COMMAND} shrink churn --seed 7 --masters 5 --minutes 5"""
 MINUTES = 10.0
@@ -47,15 +51,13 @@ def run(asked: argparse.Namespace) -> int:
     path: Path = asked.output or Path(f"shrunk-{Path(asked.what).stem}.toml")
     refuse_unwritable(path)
     print(f"{plan.command}", flush=True)
-    report = Simulation(plan).run()
-    checkers = list(dict.fromkeys(violation.checker for violation in report.violations))
-    if asked.checker is not None:
-        checkers = [name for name in checkers if name == asked.checker]
-    if not checkers:
+    report = Simulation(plan, hasty=True, judge=asked.checker or "").run()
+    told = next((each for each in report.violations if asked.checker in (None, each.checker)), None)
+    if told is None:
         print("nothing is amiss" if asked.checker is None else f"{asked.checker} has nothing to tell")
         return 0
-    first = _case(plan, report, checkers[0])
-    reduction = Reduction(first, checkers[0], 60.0 * asked.minutes, lambda line: print(line, flush=True))
+    print(f"{told.checker}: {shortened(told.what, 200)}", flush=True)
+    reduction = _reduction(_case(plan, report), failure_of(told), asked.minutes)
     try:
         reduction.run()
     except TimeIsUp:
@@ -70,24 +72,33 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _plan(asked: argparse.Namespace) -> Plan:
-    if asked.what.isdecimal():
-        refuse_options(asked.what, asked, beside=("control", "draws"))
-        return Plan(replace(drawn(int(asked.what), asked.draws), control=asked.control or ""))
-    return plan_of(asked.what, asked)
+    if not asked.what.isdecimal():
+        return plan_of(asked.what, asked)
+    refuse_options(asked.what, asked, beside=("control", "draws", "mutant"))
+    return seed_plan(int(asked.what), asked)
 
 
-def _case(plan: Plan, report: Report, checker: str) -> Case:
+def _case(plan: Plan, report: Report) -> Case:
     """Returns the case of a plan; where a scenario acts by its own code, with what it was seen to do."""
     case = case_of(plan)
-    return case if case.parts else recorded(case, report.deeds, report.series.marks[0][0])
+    return case if case.parts else recorded(case, report.deeds, began(report))
+
+
+def _reduction(case: Case, failure: Failure, minutes: float) -> Reduction:
+    print(f"{case.size}", flush=True)
+    return Reduction(case, failure, 60.0 * minutes, lambda line: print(line, flush=True))
 
 
 def _write(reduction: Reduction, path: Path) -> None:
     assert reduction.report is not None
-    story = list(story_of(reduction.best, reduction.report, reduction.checker))
-    print("\n".join(["", *story, "", f"{reduction.best.size}, after {reduction.trials} trials"]))
-    if reduction.best.plan.command:
-        print(reduction.best.plan.command, flush=True)
+    best, checker = reduction.best, reduction.failure.checker
+    story = list(story_of(best, reduction.report, checker))
+    cost = f"after {reduction.trials} trials and {time.process_time():.0f} s of CPU"
+    print("\n".join(["", *story, "", f"{best.size}, {cost}"]))
+    if best.options.mutant and reduction.fails(best.smaller(mutant="")):
+        print(f"without {best.options.mutant} {checker} tells it, too")
+    if best.plan.command:
+        print(best.plan.command, flush=True)
         return
-    path.write_text(text_of(reduction.best, story), encoding="utf-8")
+    path.write_text(text_of(best, story), encoding="utf-8")
     print(f"{COMMAND} run {path}", flush=True)

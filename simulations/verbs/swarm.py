@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..kernel.own_name import COMMAND
+from ..parallel.processes import in_processes
 from ..report.telling import shortened
 from ..whole.outcome import Report
-from ..whole.processes import in_processes
 from ..whole.simulation import Simulation
 from .asked import count
 from .run import add_draws_option, drawn

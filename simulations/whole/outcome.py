@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ..checkers import Violation
 from ..observe.incidents import Deed, Incident
+from ..play.evidence import Coming
 from ..play.options import Options
 from ..play.series import Series
 from ..play.stage import Stage
@@ -51,6 +52,10 @@ class Report:
     """All that was done to the machines, in order."""
     early: bool = False
     """It was over as soon as anything was amiss."""
+    came: list[Coming] = field(default_factory=list)
+    """The faults and aims of its plan that have come, in order."""
+    visited: frozenset[str] = frozenset()
+    """All that was asked for."""
 
     def plain(self) -> dict[str, Any]:
         """Returns all but the series and the items as data for JSON."""

@@ -18,7 +18,6 @@ from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
 
 from p2pcrawl.model.errors import ConfigurationError
 
-from ..controls import control_of
 from ..draws.limits import LIMITS
 from ..kernel.moments import PHASES
 from ..kernel.paths import Law
@@ -31,6 +30,7 @@ from ..world.caches import UNSYNCED
 from ..world.damages import FILES
 from ..world.disk_errors import KINDS
 from ..world.web import WebPlan
+from .mistakes import check_mistakes
 from .plan import MachinePlan, Plan, names_of
 
 T = TypeVar("T")
@@ -96,13 +96,11 @@ def _plan(top: _Table, path: Path, seed: int | None) -> Plan:
         if not limit_s:
             top.refuse("must be above 0", "limit")
         given["limit_s"] = limit_s
-    if (control := top.take("control", str)) is not None:
-        given["control"] = control
+    given |= {name: said for name in ("control", "mutant") if (said := top.take(name, str)) is not None}
     top.done()
     try:
         options = Options(**given)
-        if options.control:
-            control_of(options.control)
+        check_mistakes(options)
     except ValueError as error:
         cluster.refuse(str(error))
     masters = names_of(options.masters)
@@ -165,7 +163,7 @@ def _aim(table: _Table, nodes: list[str]) -> Aim:
     _check_side(table, side, who)
     if peer_do:
         table.known("peer_do", peer_do, [blow for blow in BLOWS if blow != "split"])
-    apart_s, nth = table.time("apart"), _nth(table)
+    apart_s, after_s, nth = table.time("apart"), table.time("after"), _nth(table)
     lasts = {f"{key}_s": time_s for key in ("for", "then_for") if (time_s := table.time(key)) is not None}
     if do == STALL or then:
         _check_stall(table, phase, do, then, peer_do)
@@ -175,7 +173,7 @@ def _aim(table: _Table, nodes: list[str]) -> Aim:
     table.done()
     return Aim(
         kind=kind, phase=phase, do=do, nth=nth, side=side or SIDES[0], peer_do=peer_do, apart_s=apart_s or 0.0,
-        of=of, who=who, then=then, beyond=beyond, place=table.place,
+        after_s=after_s or 0.0, of=of, who=who, then=then, beyond=beyond, place=table.place,
         **lasts,
     )  # fmt: skip
 

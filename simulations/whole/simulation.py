@@ -29,8 +29,6 @@ from p2pcrawl.peer.answers.submission import Submission, submission_of
 from p2pcrawl.peer.config import Partition
 
 from ..checkers import Evidence, Violation, violations
-from ..controls import control_of
-from ..controls.making.swaps import put_in
 from ..draws.limits import limited
 from ..kernel.clockwork import Deadlock, Livelock, OutOfTime
 from ..kernel.life import current_life
@@ -63,6 +61,7 @@ from ..world.slaves import SlaveMachine
 from ..world.taps import tapped
 from ..world.web import DELAY_S, Web, WebPlan
 from ..world.world import World
+from .mistakes import check_mistakes, mistakes_put_in
 from .others import violations_of_others
 from .outcome import Progress, Report, figures
 from .plan import Plan, names_of
@@ -107,14 +106,14 @@ class Simulation:
         ``hasty``: the run is over as soon as anything is amiss that is judged while it goes on, and that is all that
         the report tells of; ``judge`` names the one checker of which that holds, if it is not all.
 
-        Raises ConfigurationError for a scenario, and ValueError for a control, that there is not.
+        Raises ConfigurationError for a scenario, and ValueError for a control or a mutant, that there is not.
         """
         plan = Plan(what) if isinstance(what, Options) else what
         self.plan = plan.completed()
         self.options = options = self.plan.options
         self._command = plan.command
         self._majority = self.plan.partition is Partition.MAJORITY
-        self._swaps = control_of(options.control).swaps if options.control else ()
+        check_mistakes(options)
         self._tell = tell or (lambda progress: None)
         self._narrate_to = narrate_to
         self._complaints: list[str] = []
@@ -147,7 +146,7 @@ class Simulation:
             world = stack.enter_context(World(options.seed, law=plan.law))
             self._alarms = stack.enter_context(listening(world.loop))
             stack.enter_context(tapped(world))
-            stack.enter_context(put_in(self._swaps))
+            stack.enter_context(mistakes_put_in(options))
             stack.enter_context(limited(plan.limits or {}))
             if self._narrate_to is not None:
                 world.narrate(self._narrate_to, loggers=("p2pcrawl",))
@@ -193,7 +192,7 @@ class Simulation:
             return Report(
                 options, world.trace, world.now, real_clock() - self._began_s, figures(stage, len(self._items), series),
                 found, self._command, series, stage.incidents, self._items,
-                stage.deeds, bool(self._told_early),
+                stage.deeds, bool(self._told_early), stage.came, frozenset(visit.url for visit in web.visits),
             )  # fmt: skip
 
     def _listen(self, stage: Stage, sinks: Iterable[Place]) -> None:

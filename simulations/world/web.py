@@ -118,6 +118,9 @@ class WebPlan:
     refusing: float = 0.0
     """Of the hosts: those that refuse some pages, one after the other, when they are first asked for them, and do not
     say for how long."""
+    only: str = ""
+    """The numbers of the pages that are there, such as ``0-4 7``, in the order in which they were made: the others are
+    left out as if nothing had led to them, and all else is as it was. The first is always there; nothing: all are."""
 
     def __post_init__(self) -> None:
         if self.pages < 1 or self.hosts < 1:
@@ -131,6 +134,19 @@ class WebPlan:
                 raise ValueError(f"{name} must be between 0 and 1")
         if sum(getattr(self, name) for name in KINDS) > 1:
             raise ValueError(f"{', '.join(KINDS)} must not be more than 1 together")
+        numbers_in(self.only)
+
+
+def numbers_in(text: str) -> frozenset[int]:
+    """Reads numbers such as ``0-4 7``. Raises ValueError."""
+    found: set[int] = set()
+    for word in text.split():
+        first, dash, last = word.partition("-")
+        last = last if dash else first
+        if not (first.isdecimal() and last.isdecimal()):
+            raise ValueError(f"only has numbers of pages, such as 0-4 7, and not {word!r}")
+        found |= set(range(int(first), int(last) + 1))
+    return frozenset(found)
 
 
 @dataclass(slots=True)
@@ -246,6 +262,8 @@ class Web:
         self._link()
         if any(getattr(plan, name) for name in ODD):
             self._make_odd(Dice(seed, "odd"))
+        if plan.only:
+            self._leave_out(numbers_in(plan.only))
 
     # -- the truth ----------------------------------------------------------------------------
 
@@ -455,6 +473,20 @@ class Web:
         for host in hosts:
             if dice.roll() < self.plan.refusing:
                 host.refuses = REFUSED_PAGES[int(dice.roll() * len(REFUSED_PAGES))]
+
+    def _leave_out(self, numbers: frozenset[int]) -> None:
+        """Leaves out all pages but these, the links to them, redirects to what is gone, and hosts without pages."""
+        kept = {url: page for number, (url, page) in enumerate(self.pages.items()) if number in numbers or not number}
+        while astray := [u for u, p in kept.items() if p.kind is Kind.REDIRECT and p.links[0] not in kept]:
+            for url in astray:
+                del kept[url]
+        self.pages = kept
+        for page in kept.values():
+            page.links = [url for url in page.links if url in kept]
+        for host in self.hosts.values():
+            host.pages = [page for page in host.pages if page.url in kept]
+        self.hosts = {name: host for name, host in self.hosts.items() if host.pages}
+        self.starts = [url for url in self.starts if url in kept]
 
     def _elsewhere(self, hosts: list[Host]) -> Host:
         return hosts[0] if self.plan.hot and self._dice.roll() < self.plan.hot else self._pick(hosts)

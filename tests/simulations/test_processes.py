@@ -10,7 +10,7 @@ import time
 import pytest
 
 from p2pcrawl.model.errors import P2PCrawlError
-from simulations.whole.processes import in_processes
+from simulations.parallel.processes import in_processes
 
 
 def squared(number: int) -> int:

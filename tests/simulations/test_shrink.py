@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from simulations.__main__ import main
 from simulations.checkers import Violation
@@ -14,17 +16,22 @@ from simulations.kernel.moments import LEFT
 from simulations.kernel.paths import Law
 from simulations.observe.incidents import Deed
 from simulations.play.aims import Aim
+from simulations.play.evidence import Coming
 from simulations.play.faults import Fault
 from simulations.play.options import Options
+from simulations.play.series import Series
 from simulations.scenarios import SCENARIOS
 from simulations.scenarios.aimed import drawn_aims, drawn_faults
 from simulations.shrink.case import Case, case_of, recorded, text_of
 from simulations.shrink.deeds import faults_of
+from simulations.shrink.failures import failure_of
+from simulations.shrink.least import least, numbers_told
 from simulations.shrink.reduction import Reduction, TimeIsUp
+from simulations.shrink.timing import early, timed
 from simulations.whole.outcome import Report
 from simulations.whole.plan import Plan
 from simulations.whole.plan_file import read_plan
-from simulations.world.web import WebPlan
+from simulations.world.web import WebPlan, numbers_in
 
 OPTIONS = Options(
     scenario="aimed", seed=4, masters=5, replicas=3, pages=120, hosts=10, slaves=1, sinks=1, limit_s=500.0
@@ -38,7 +45,7 @@ def failing(needs: Callable[[Case], bool], told: list[str], seconds: float = 60.
         found = [Violation("quiet", "it broke")] if needs(case) else [Violation("items", "something else")]
         return Report(case.options, "", 0.0, 0.0, {}, found)
 
-    return Reduction(case_of(Plan(OPTIONS)), "quiet", seconds, told.append, play)
+    return Reduction(case_of(Plan(OPTIONS)), failure_of(Violation("quiet", "it broke")), seconds, told.append, play)
 
 
 def test_what_is_not_needed_is_taken_away() -> None:
@@ -46,11 +53,11 @@ def test_what_is_not_needed_is_taken_away() -> None:
     parts = case_of(Plan(OPTIONS)).parts
     needed = {parts[1].place, parts[-1].place}
 
-    best = failing(lambda c: needed <= {p.place for p in c.parts} and c.web.pages >= 12 and c.options.masters > 2, told)
+    best = failing(lambda c: needed <= {p.place for p in c.parts} and 77 in c.numbers and c.options.masters > 2, told)
     best.run()
 
     assert {part.place for part in best.best.parts} == needed
-    assert (best.best.web.pages, best.best.options.masters, best.best.options.replicas) == (15, 3, 1)
+    assert (best.best.numbers, best.best.options.masters, best.best.options.replicas) == ((0, 77), 3, 1)
     assert (best.best.options.slaves, best.best.options.sinks) == (0, 0)
     assert "2 faults and aims, 3 masters" in told[-1]
 
@@ -85,12 +92,61 @@ def test_what_only_the_code_of_a_scenario_does_is_left_to_it_and_the_rest_made_s
         return Report(case.options, "", 0.0, 0.0, {}, found)
 
     first = case_of(Plan(Options(scenario="slaves-lie", masters=4, slaves=3, pages=60, hosts=10)))
-    best = Reduction(first, "items", 60.0, lambda line: None, play).run()
+    best = Reduction(first, failure_of(Violation("items", "a lie")), 60.0, lambda line: None, play).run()
 
-    assert best.plan.command == (
-        "python -m simulations run slaves-lie --seed 1 --masters 2 --slaves 2 --pages 3 --hosts 1 --limit 600.0"
-    )
-    assert best.size == "all of slaves-lie, 2 masters, 2 copies, 3 pages on 1 hosts"
+    assert best.plan.command == ""
+    assert 'scenario = "slaves-lie"' in text_of(best) and 'only = "0"' in text_of(best)
+    assert best.size == "all of slaves-lie, 2 masters, 2 copies, 1 pages on 1 hosts"
+
+
+def test_what_came_is_told_by_its_time_and_what_did_not_is_gone() -> None:
+    aim, late = Aim(kind="Copy", phase=LEFT, do="crash", nth=7), Aim(kind="Copied", phase=LEFT, do="crash")
+    share = Fault(place="", do="crash", at_share=0.5, who=("m1",))
+    case = Case(OPTIONS, WebPlan(pages=30), Law(), (share, aim, late))
+    report = Report(
+        OPTIONS, "", 30.0, 0.0, {}, [], series=Series(marks=[(2.0, "the job begins")]),
+        came=[Coming(aim, 12.0, "m3"), Coming(share, 14.5)],
+    )  # fmt: skip
+
+    crash, again = timed(case, report).parts
+
+    assert isinstance(crash, Fault) and (crash.at_s, crash.at_share) == (12.5, None)
+    assert isinstance(again, Aim) and (again.of, again.nth, again.after_s) == ("m3", 1, pytest.approx(9.999))
+    assert early(case, report).parts == (share, aim)
+
+
+def test_another_failure_of_the_same_law_is_another_failure() -> None:
+    def said(what: str, checker: str = "rumours") -> Report:
+        return Report(OPTIONS, "", 1.0, 0.0, {}, [Violation(checker, what)])
+
+    failure = failure_of(Violation("rumours", "at 44.1 s m0 counts m2 again, and does not tell it (1, 2)"))
+
+    assert failure.came_in(said("at 7 s m10 counts m0 again, and does not tell it (3)"))
+    assert not failure.came_in(said("at 7 s m10 suspects m0, which has answered"))
+    assert not failure.came_in(said("at 44.1 s m0 counts m2 again, and does not tell it (1, 2)", "handovers"))
+
+
+@given(st.lists(st.integers(0, 40), unique=True), st.sets(st.integers(0, 40), max_size=4))
+def test_what_is_left_is_what_is_needed(things: list[int], needed: set[int]) -> None:
+    needed &= set(things)
+
+    assert set(least(things, lambda some: needed <= set(some))) == needed
+
+
+def test_what_fails_with_one_of_two_things_is_left_with_one() -> None:
+    asked: list[tuple[int, ...]] = []
+
+    def fails(some: tuple[int, ...]) -> bool:
+        asked.append(some)
+        return bool({3, 9} & set(some))
+
+    assert least(range(16), fails) == (3,)
+    assert asked[:2] == [(), tuple(range(8))]
+
+
+@given(st.sets(st.integers(0, 60)))
+def test_numbers_of_pages_are_read_as_they_are_written(numbers: set[int]) -> None:
+    assert numbers_in(numbers_told(sorted(numbers))) == numbers
 
 
 def test_when_the_time_is_up_what_was_found_by_then_is_kept() -> None:
@@ -105,8 +161,9 @@ def test_when_the_time_is_up_what_was_found_by_then_is_kept() -> None:
 
 def test_a_case_is_written_as_the_plan_that_it_is(tmp_path: Path) -> None:
     case = Case(
-        replace(OPTIONS, control="never-dropped"), WebPlan(pages=20, hosts=5, zipf=2.0), Law(loss=0.1),
-        (*drawn_faults(OPTIONS), *drawn_aims(OPTIONS),
+        replace(OPTIONS, control="never-dropped", mutant="condemned-untold"),
+        WebPlan(pages=20, hosts=5, zipf=2.0, only="0-3 7"), Law(loss=0.1),
+        (*drawn_faults(OPTIONS), *drawn_aims(OPTIONS), Aim(kind="Copy", phase=LEFT, do="crash", after_s=2.5),
          Fault(place="", do="split", at_s=2.5, for_s=4.0, groups=(("m0",), ("m1", "m2")))),
     )  # fmt: skip
     path = tmp_path / "least.toml"
@@ -175,4 +232,24 @@ def test_a_mistake_that_was_put_in_is_shrunk_to_a_plan_that_still_fails(
 
     assert again == 1
     assert "statements tells:" in printed
-    assert "0 faults and aims, 2 masters, 1 copies, 3 pages" in printed
+    assert "0 faults and aims, 2 masters, 1 copies, 1 pages" in printed
+
+
+@pytest.mark.slow
+def test_a_failure_that_a_mutant_makes_is_shrunk_and_ends_when_it_is_amiss(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "least.toml"
+
+    assert main(["shrink", "5", "--mutant", "condemned-untold", "-o", str(path)]) == 1
+    printed = capsys.readouterr().out
+    assert main(["run", str(path)]) == 1
+
+    assert "1 faults and aims, 2 masters, 1 copies" in printed
+    assert "without condemned-untold rumours tells it, too" not in printed
+
+
+def test_a_mutant_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", "5", "--mutant", "nonsense"]) == 2
+
+    assert "there is no mutant 'nonsense'" in capsys.readouterr().err

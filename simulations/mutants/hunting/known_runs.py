@@ -25,7 +25,7 @@ from .hunt import Amiss
 KEPT_MAX: Final = 8
 """States of the code whose runs are kept."""
 _SIMULATIONS: Final = Path(__file__).parents[2]
-_NO_SAY: Final = ("controls", "mutants", "verbs", "report", "shrink", "journey", "news", "reached")
+_NO_SAY: Final = ("controls", "mutants", "verbs", "report", "shrink", "journey", "news", "reached", "parallel")
 """Rooms of the simulation that have no part in a run."""
 _JUDGES: Final = ("checkers", "model")
 _EDITS: Final = Path("mutants", "catalogue")

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import NamedTuple
 
-from ...whole.processes import end_all, end_at_signals
+from ...parallel.processes import end_all, end_at_signals
 from .hunt import ENDED, HUNG, Amiss, Hunt, Run
 
 HANG_S = 300.0

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+
+import pytest
 
 from simulations.world.web import TRIES_MAX, Kind, Web, WebPlan
 
@@ -47,6 +50,25 @@ def test_webs_are_what_they_were_where_nothing_is_private() -> None:
     assert usual.starts == [usual.start]
     assert [page.url for page in listed.pages.values()] == [page.url for page in usual.pages.values()]
     assert len(listed.pages[listed.start].links) > len(usual.pages[usual.start].links)
+
+
+def test_pages_that_are_left_out_are_led_to_by_nobody_and_the_others_are_as_they_were() -> None:
+    plan = WebPlan(pages=120, hosts=8, redirect=0.3)
+    whole, part = Web(5, plan), Web(5, replace(plan, only="3-40 77"))
+
+    urls = list(whole.pages)
+    assert set(part.pages) <= {urls[number] for number in (0, *range(3, 41), 77)}
+    assert part.start == whole.start and part.start in part.pages
+    for url, page in part.pages.items():
+        assert page.links == [link for link in whole.pages[url].links if link in part.pages]
+        assert page.kind is not Kind.REDIRECT or page.links
+        assert part.reply(url) == whole.reply(url) or page.links != whole.pages[url].links
+
+
+@pytest.mark.parametrize("text", ["a", "1-", "-1", "1-b", "3,4"])
+def test_numbers_of_pages_that_are_none_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="only has numbers of pages"):
+        WebPlan(only=text)
 
 
 def test_flaky_pages_fail_as_often_as_they_should_and_answer_then() -> None:

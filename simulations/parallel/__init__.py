@@ -1,0 +1,1 @@
+"""Several simulations side by side, each in a process of its own."""
