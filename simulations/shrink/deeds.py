@@ -10,6 +10,8 @@ from ..play.faults import WORDS, Fault
 
 UNDONE_BY = {"freeze": "thaw", "split": "join", "silence": "join", "ring": "join"}
 """Anything else is undone by a start."""
+DIGITS = 6
+"""Times are told to the microsecond, as they are written."""
 
 
 def faults_of(deeds: Iterable[Deed], job_s: float) -> Iterator[Fault]:
@@ -21,7 +23,7 @@ def faults_of(deeds: Iterable[Deed], job_s: float) -> Iterator[Fault]:
         undo = UNDONE_BY.get(deed.do, "start")
         ends = (d.at_s for d in known[place + 1 :] if d.do == undo and (undo == "join" or set(d.who) & set(deed.who)))
         until_s = next(ends, None)
-        for_s = None if until_s is None or deed.do == "bury" else max(until_s - deed.at_s, 0.001)
+        for_s = None if until_s is None or deed.do == "bury" else max(round(until_s - deed.at_s, DIGITS), 0.001)
         if WORDS[deed.do].alone and for_s is None:
             for_s = 3600.0
         who, groups, change = () if deed.groups else deed.who, deed.groups, dict[str, Any]()
@@ -29,7 +31,7 @@ def faults_of(deeds: Iterable[Deed], job_s: float) -> Iterator[Fault]:
             (who, deaf), groups = deed.groups, ()
             change["unheard_by"] = list(deaf)
         yield Fault(
-            place=f"fault {place + 1}", do=deed.do, at_s=deed.at_s - job_s, for_s=for_s,
+            place=f"fault {place + 1}", do=deed.do, at_s=round(deed.at_s - job_s, DIGITS), for_s=for_s,
             who=who, groups=groups, change=change,
         )  # fmt: skip
 

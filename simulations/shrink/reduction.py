@@ -33,7 +33,7 @@ SEEDS: Final = 4
 LOSES = frozenset({"wipe", "bury"})
 LIMIT_S = 600.0
 """Virtual seconds for one trial: what hangs need not hang for long."""
-SLACK_S, SLACK_TIMES = 20.0, 1.5
+SLACK_S, SLACK_TIMES = 12.0, 1.25
 """So much later than before it may fail, and so many times as late,"""
 REDRAWN_S, REDRAWN_TIMES = 60.0, 3.0
 """and in another web."""
@@ -82,10 +82,10 @@ class Reduction:
             before = self.best
             self._hurry()
             self._parts()
-            self._pages()
             self._cluster()
+            self._pages()
             self._simplify()
-            if self.best == before:
+            if self.best == before or not self._is_much:
                 return
 
     def fails(self, case: Case) -> Report | None:
@@ -96,18 +96,24 @@ class Reduction:
         if key in self._tried:
             return None
         self.trials += 1
+        report = self._played(case)
+        if report is None:
+            self._tried.add(key)
+        return report
+
+    def is_mutants(self) -> bool:
+        """Runs the best without its mutant; returns whether nothing fails then."""
+        return self._played(self.best.smaller(mutant="")) is None
+
+    def _played(self, case: Case) -> Report | None:
         try:
             report = self._play(self._in_time(case))
         except (OSError, ValueError, LookupError):
             # Without its other parts a fault may be one that cannot be.
-            self._tried.add(key)
             return None
         # What has to fail while it goes on, and is given up for its time, has failed in another way.
         in_time = self.report is None or report.early or not self.report.early
-        if in_time and self.failure.came_in(report):
-            return report
-        self._tried.add(key)
-        return None
+        return report if in_time and self.failure.came_in(report) else None
 
     @property
     def _is_much(self) -> bool:

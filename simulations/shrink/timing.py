@@ -14,9 +14,7 @@ from ..play.evidence import Coming
 from ..play.faults import Fault
 from ..whole.outcome import Report
 from .case import Case, Part
-
-EARLIER_S = 0.001
-"""An aim waits for the first moment from so much before the one at which it struck."""
+from .deeds import DIGITS
 
 
 def timed(case: Case, report: Report) -> Case:
@@ -44,9 +42,10 @@ def began(report: Report) -> float:
 def _timed(came: Iterable[Coming], report: Report) -> Iterator[Part]:
     began_s = began(report)
     for part, at_s, node in came:
-        since_s = at_s - began_s
+        since_s = round(at_s - began_s, DIGITS)
         if isinstance(part, Aim):
-            yield replace(part, nth=1, of=node, after_s=max(0.0, since_s - EARLIER_S))
+            # Not the moment after it, by as much as was rounded.
+            yield replace(part, nth=1, of=node, after_s=max(0.0, round(since_s - 10**-DIGITS, DIGITS)))
         elif isinstance(part, Fault) and part.every_s is None:
             yield replace(part, at_s=since_s, at_share=None, whole=False)
         elif isinstance(part, Fault):

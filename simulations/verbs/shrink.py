@@ -95,7 +95,7 @@ def _write(reduction: Reduction, path: Path) -> None:
     story = list(story_of(best, reduction.report, checker))
     cost = f"after {reduction.trials} trials and {time.process_time():.0f} s of CPU"
     print("\n".join(["", *story, "", f"{best.size}, {cost}"]))
-    if best.options.mutant and reduction.fails(best.smaller(mutant="")):
+    if best.options.mutant and not reduction.is_mutants():
         print(f"without {best.options.mutant} {checker} tells it, too")
     if best.plan.command:
         print(best.plan.command, flush=True)
