@@ -111,7 +111,11 @@ def test_what_came_is_told_by_its_time_and_what_did_not_is_gone() -> None:
     crash, again = timed(case, report).parts
 
     assert isinstance(crash, Fault) and (crash.at_s, crash.at_share) == (12.5, None)
-    assert isinstance(again, Aim) and (again.of, again.nth, again.after_s) == ("m3", 1, pytest.approx(9.999999, abs=1e-9))
+    assert isinstance(again, Aim) and (again.of, again.nth, again.after_s) == (
+        "m3",
+        1,
+        pytest.approx(9.999999, abs=1e-9),
+    )
     assert early(case, report).parts == (share, aim)
 
 
