@@ -50,6 +50,11 @@ class Sight(Machines, Protocol):
     def in_service(self, master: str, bucket: int) -> bool:
         """Tells whether a master serves a bucket at this moment."""
 
+    def serves(self, master: str, bucket: int) -> bool:
+        """Tells whether a master serves a bucket, or does as soon as it rests no more: while it has no consent of most,
+        it goes on with what it has, and grants nothing.
+        """
+
     def keeps(self, node: str, bucket: int) -> bool:
         """Tells whether a master need not drop what it has of a bucket: by its view it holds or owns it, or has
         something of it that its owner has not taken.
@@ -175,7 +180,7 @@ class Takeovers:
 
     def go_on(self, owner: str, buckets: Iterable[int]) -> bool:
         """Tells whether an owner serves any of these all along, and tells of no epoch that begins."""
-        return any(self.sight.in_service(owner, bucket) for bucket in buckets)
+        return any(self.sight.serves(owner, bucket) for bucket in buckets)
 
     def word(self, claimer: str, giver: str, bucket: int) -> Word:
         """Returns what a claimer has heard last of one that let go of a bucket."""
@@ -188,7 +193,7 @@ class Takeovers:
         now_s = self.sight.now_s
         for bucket, standing in self._watched(standings):
             self._let_go[claimer, giver][bucket] = Word(now_s, standing, asked_s)
-            if self.sight.in_service(claimer, bucket):
+            if self.sight.serves(claimer, bucket):
                 self._joining[claimer, bucket].add(giver)
             self._epochs[bucket].add(standing.epoch)
             had = self._had(claimer, bucket)
@@ -204,7 +209,7 @@ class Takeovers:
             if row is None or row.epoch < epoch:
                 self._tell(owner, f"tells {other} of epoch {epoch} of bucket {bucket}, which is not on its disk")
             if epoch not in begun:
-                goes_on = self.sight.in_service(owner, bucket)
+                goes_on = self.sight.serves(owner, bucket)
                 begun[epoch] = _Beginning(others, goes_on)
                 if not goes_on:
                     self._is_free(owner, bucket, Begun(epoch, since), others, view)
@@ -317,7 +322,7 @@ class Takeovers:
             self._had(node, bucket, before)
             if before is None or before.epoch < row.epoch:
                 self._untold.pop((node, bucket), None)
-                begins = self.sight.owns(node, bucket) and not self.sight.in_service(node, bucket)
+                begins = self.sight.owns(node, bucket) and not self.sight.serves(node, bucket)
                 if begins and self.sight.others(node):
                     self._untold[node, bucket] = row.epoch
             self._says(node, bucket, standing_of(row), "notes")
@@ -372,7 +377,7 @@ class Takeovers:
         """
         joining = self._joining[owner, bucket]
         # What another one had, who has let go at the same time, may be on its way.
-        is_all = joining == {other} and self.sight.in_service(owner, bucket)
+        is_all = joining == {other} and self.sight.serves(owner, bucket)
         joining.discard(other)
         row, (_, standing, _) = self.stores.store(owner).standings.get(bucket), self.word(owner, other, bucket)
         if is_all and row is not None and standing is not None:

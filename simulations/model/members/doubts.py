@@ -23,7 +23,7 @@ from ..stores import Stores, told
 from ..takeovers import Word
 
 GRACE_S: Final = 3.0
-"""What was about to be granted may leave so much later."""
+"""What was about to be granted may leave so much later, and longer where the disk takes long to note it."""
 STILL_S: Final = 5.2
 """Who stood still for so long knows it, by whatever clock."""
 LOOKING_S: Final = 4.9
@@ -55,6 +55,9 @@ class Sight(Protocol):
 
     def damaged(self) -> bool:
         """Tells whether what is on a disk was ever damaged."""
+
+    def disk_s(self, node: str) -> float:
+        """Returns how long an access to a node's disk takes at this moment."""
 
 
 @dataclass(slots=True)
@@ -144,7 +147,7 @@ class Doubts:
         for bucket in buckets:
             gained_s = known.gained_s.get(bucket, -inf)
             since_s = max(gained_s, known.doubted_s)
-            if now_s < since_s + GRACE_S:
+            if now_s < since_s + GRACE_S or now_s < since_s + GRACE_S + self.sight.disk_s(master):
                 continue
             asked = {other for other in others if known.others_s.get(other, inf) <= since_s}
             # Who came later need not be waited for, and may vouch all the same; who has vouched may be gone by now.

@@ -21,6 +21,7 @@ class Case:
     now_s: float = 100.0
     told: list[str] = field(default_factory=list)
     still: list[tuple[float, float]] = field(default_factory=list)
+    held_s: float = 0.0
     words: dict[str, Word] = field(default_factory=dict)
     there: frozenset[str] = frozenset({"m1", "m2"})
     stores: Stores = field(default_factory=Stores)
@@ -39,6 +40,9 @@ class Case:
 
     def damaged(self) -> bool:
         return False
+
+    def disk_s(self, node: str) -> float:
+        return self.held_s
 
     def stalls(self, member: str, from_s: float, until_s: float) -> list[tuple[float, float]]:
         return self.still
@@ -67,6 +71,14 @@ def test_what_is_gained_is_granted_when_all_have_let_go() -> None:
 
     assert case.grants()
     assert "m2 has not let go of it" in case.told[0]
+
+
+@pytest.mark.parametrize(("held_s", "is_amiss"), [(12.0, False), (6.0, True)])
+def test_what_a_disk_was_slow_to_note_is_granted_when_it_is_noted(held_s: float, is_amiss: bool) -> None:
+    case = Case(words={}, held_s=held_s)
+    del case.words["m2"]
+
+    assert case.grants() is is_amiss
 
 
 @pytest.mark.parametrize("what", ["held dead", "stood still", "no consent"])

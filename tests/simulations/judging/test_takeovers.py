@@ -22,6 +22,7 @@ class World:
     known: int = 3
     lonely: bool = False
     serving: set[str] = field(default_factory=set)
+    resting: set[str] = field(default_factory=set)
     keeping: set[str] = field(default_factory=lambda: {"m0", "m1"})
     views: dict[str, int] = field(default_factory=dict)
 
@@ -45,6 +46,9 @@ class World:
 
     def in_service(self, master: str, bucket: int) -> bool:
         return master in self.serving
+
+    def serves(self, master: str, bucket: int) -> bool:
+        return master in self.serving | self.resting
 
     def damaged(self) -> bool:
         return False
@@ -121,6 +125,15 @@ def test_who_has_not_let_go_is_told_of() -> None:
     case.stands("m0", 6)
 
     assert case.begins(6, 5, "m1") == ["at 100.000 s m0 begins epoch 6 of bucket 32, which m2 has not let go of"]
+
+
+def test_who_rests_goes_on_with_what_another_one_had_before_all_have_let_go() -> None:
+    case = Case(world=World(resting={"m0"}))
+    case.stands("m0", 5)
+    case.hears("m1", Standing(6))
+    case.stands("m0", 7)
+
+    assert case.begins(7, 6, "m1", "m2") == []
 
 
 def test_nothing_is_granted_before_all_have_heard() -> None:
