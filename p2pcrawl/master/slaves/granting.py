@@ -17,7 +17,16 @@ from p2pcrawl.master.slaves.placing import Placing
 from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
 from p2pcrawl.model.crawl.url import origin_of
 from p2pcrawl.model.texts.imprint_url import is_imprint
-from p2pcrawl.wire.messages.slave_messages import Grant, JobClosing, JobOver, OpenJob, Robots, RobotsTask, Task
+from p2pcrawl.wire.messages.slave_messages import (
+    Grant,
+    JobClosing,
+    JobOver,
+    OpenJob,
+    Returned,
+    Robots,
+    RobotsTask,
+    Task,
+)
 
 GRANTS_MAX = 512
 REASON_MAX = 1_000
@@ -53,6 +62,8 @@ class Granting:
     def grant(self, leases: list[LeaseRow], now: float) -> None:
         """Leases what is due, as far as the slaves have room; ``leases`` is to be written before they hear of it."""
         self.imprints = []
+        for session in self._sessions.values():
+            session.called_in = False
         self._follow()
         room = sum(s.room for s in self._sessions.values())
         if room > 0:
@@ -153,12 +164,17 @@ class Granting:
         return self._placing.slave_for(host)
 
     def send(self) -> None:
-        """Sends the pages of the last ``grant`` to the slaves, now that their leases are durable."""
+        """Sends the pages of the last ``grant`` to the slaves, now that their leases are durable. What was called in
+        meanwhile comes back as if the slave had given it back.
+        """
         leases, self._leases = self._leases, []
         grants: dict[int, Grant] = {}
         for number, lease in leases:
             session = self._sessions.get(number)
             if session is None or session.gone:
+                continue
+            if session.called_in:
+                session.inbox.append(_given_back(lease))
                 continue
             grant = grants.get(session.id)
             if grant is None:
@@ -214,3 +230,9 @@ class Granting:
         if entry is not None:
             session.knows_rules(origin, agent)
             grant.robots.append(Robots(origin, entry.verdict, entry.body, entry.reason, agent))
+
+
+def _given_back(lease: Lease | RobotsLease) -> Returned:
+    if isinstance(lease, RobotsLease):
+        return Returned([], robots=[lease.number])
+    return Returned([lease.candidate.record])

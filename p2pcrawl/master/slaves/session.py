@@ -102,6 +102,8 @@ class Session:
     """When it is over, the slave may have died of what it held."""
     held: list[Lease] = field(default_factory=list)
     """What was in its hands when it was over."""
+    called_in: bool = False
+    """What it was granted in this turn, and has not heard of, is to come back."""
     hung: int | None = None
     """It was ended, as it did not come back from its work on the answer of this lease; 0: of none."""
     remote: bool = False

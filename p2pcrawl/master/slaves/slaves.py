@@ -199,6 +199,7 @@ class Slaves:
         """Has them give back what they have not begun: others may have asked its hosts since it was granted."""
         for session in self.sessions.values():
             if session.takes_work and session.in_hand:
+                session.called_in = True
                 session.link.send(GiveBack())
 
     async def watch(self) -> None:

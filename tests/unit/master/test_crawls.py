@@ -18,6 +18,7 @@ from p2pcrawl.master import requeue as aside_module
 from p2pcrawl.master.company.company import Alone
 from p2pcrawl.master.loans.budgets import Budgets
 from p2pcrawl.master.master import Master
+from p2pcrawl.master.requeue import Aside
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
@@ -29,7 +30,7 @@ from p2pcrawl.model.errors import ConfigurationError, DiskFullError, StorageErro
 from p2pcrawl.stores.files.in_thread import SinkInThread
 from p2pcrawl.stores.sink import BatchLimits
 from p2pcrawl.wire.messages.peer_messages import Borrow, Repay
-from p2pcrawl.wire.messages.slave_messages import LinkColumns, Outcome, Page, Returned, RobotsResult, Task
+from p2pcrawl.wire.messages.slave_messages import LinkColumns, Outcome, Page, Returned, RobotsResult, RobotsTask, Task
 from tests.peers import FakePeers
 from tests.unit.master.fake_slaves import Death, Site, Slaves, crawl, links_to, master_of, page_of, spec_of, until, urls
 
@@ -297,6 +298,39 @@ async def test_drain_does_not_wait_for_a_robots_txt_that_was_not_begun(tmp_path:
 
         assert all(seat.host.open == 0 and not seat.robots_open for seat in master.workbench.seats.values())
         assert job.certificate()["queued"] == 2
+
+
+@pytest.mark.parametrize("obeys", [False, True])
+async def test_what_is_called_in_before_its_slave_has_heard_of_it_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, obeys: bool
+) -> None:
+    """A disk may take long to note a lease, and others may ask its host meanwhile."""
+    site = Site(["http://h0.example/"])
+    run, called_in, robots = Aside.run, list[int](), list[int]()
+
+    async def is_called_in(aside: Aside) -> None:
+        sessions = master.sessions.values()
+        granted = [each.number for s in sessions for each in (s.robots if obeys else s.leases).values()]
+        if granted and not called_in:
+            called_in.extend(granted)
+            master.slaves.call_in()
+        await run(aside)
+
+    def allows(task: RobotsTask) -> RobotsResult:
+        robots.append(task.lease)
+        return RobotsResult(task.lease, task.origin, "allow", "", "")
+
+    monkeypatch.setattr(Aside, "run", is_called_in)
+    slaves = Slaves(site, allows)
+    async with master_of(tmp_path, slaves) as master:
+        job = await master.submit(spec_of(robotstxt_obey=obeys))
+        async with asyncio.timeout(10):
+            await master.run()
+
+    assert len(called_in) == slaves.called_in == 1
+    assert called_in[0] not in {*robots, *(task.lease for task in slaves.granted)}
+    assert {task.attempt for task in slaves.granted} == {1}
+    assert site.visits == ["http://h0.example/"] and job.counts["losses"] == 0
 
 
 async def test_bucket_whose_host_is_asked_for_its_robots_txt_is_not_let_go_of(tmp_path: Path) -> None:

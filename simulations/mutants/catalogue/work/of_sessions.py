@@ -174,6 +174,14 @@ MUTANTS = (
         harm="A slave asks a host for a page that it was granted before others took the host over, and are asking it.",
     ),
     Mutant(
+        name="granted-though-called-in",
+        kind=Slip.RACE,
+        where="p2pcrawl.master.slaves.granting:Granting.send",
+        old="            if session.called_in:\n",
+        new="            if session.called_in and session.gone:\n",
+        harm="A page that was granted before others took its host over goes out when a slow disk has noted its lease.",
+    ),
+    Mutant(
         name="met-again-and-not-called-in",
         kind=Slip.CLEANUP,
         where="p2pcrawl.master.cluster:Cluster._take_view",
