@@ -28,6 +28,7 @@ class Askings:
             (self._borrow, "Borrow", COMES), (self._lent, "Lent", LEAVES), (self._hello, "Hello", LEAVES),
             (self._welcome, "Welcome", COMES), (self._beat, "Beat", LEAVES), (self._renewed, "Renewed", COMES),
             (self._halt, "Halt", COMES), (self._renews, "Renewed", LEAVES), (self._repay, "Repay", COMES),
+            (self._welcomes, "Welcome", LEAVES),
             (self._grant, "Grant", LEAVES), (self._borrows, "Borrow", LEAVES), (self._hears, "Lent", COMES),
             (self._is_called_in, "CallIn", COMES), (self._gives_back, "CalledIn", LEAVES),
             (self._report, "Report", COMES), (self._returned, "Returned", COMES), (self._offered, "Offer", COMES),
@@ -117,6 +118,10 @@ class Askings:
 
     def _renews(self, moment: Moment) -> None:
         self._permissions.renews(moment.node, moment.peer, opened(moment.what).session, moment.at)
+        self._borrowed.renews(moment.node, moment.peer)
+
+    def _welcomes(self, moment: Moment) -> None:
+        # A session that nobody renews lasts from its beginning.
         self._borrowed.renews(moment.node, moment.peer)
 
     def _halt(self, moment: Moment) -> None:

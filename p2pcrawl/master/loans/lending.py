@@ -1,8 +1,9 @@
 """The owner's side of loans: what this master has lent of its hosts, and who waits in line for them.
 
 Each host with a loan or a line has a ledger here. On a host with a delay one slot is all there is to lend, for so many
-requests as fit into a short time; on one without a delay it is a part of the concurrency, by the number of masters.
-After a loan it is the owner's own turn, if it has something to ask; then the next in line has its own.
+requests as fit into a short time; on one without a delay it is a part of the concurrency, by the number of masters, and
+not while the host wants to be left alone. After a loan it is the owner's own turn, if it has something to ask; then the
+next in line has its own.
 
 A loan ends when it is repaid, and never otherwise while its borrower lives, for nobody else knows what is open under
 it. Borrowers number their questions: one that comes after it was given up gets nothing, and who asks while it has a
@@ -268,7 +269,10 @@ class Lending:
 
     def _may_lend(self, host: Host, ledger: HostLedger) -> bool:
         """Tells whether anybody waits for the host, and may have it before we do."""
-        return bool(ledger.line) and not (ledger.own_next or host.halted or self.is_asked_elsewhere(host))
+        if not ledger.line or ledger.own_next or host.halted or self.is_asked_elsewhere(host):
+            return False
+        # One of several at a time would not hear of it if the host asked for more patience meanwhile.
+        return host.paused_until <= monotonic() or self._spaced(host)
 
     def _count(self, host: Host) -> int:
         delay = self._delay_s(host)

@@ -159,8 +159,7 @@ class _Patience:
         if visit.status in REFUSED and not visit.is_robots and not visit.retry_after_s:
             self.refusals = [*self.refusals, visit]
         if visit.retry_after_s:
-            # A host without a delay is lent while it is left alone, to be asked when that is over.
-            self.asked_at = max(visit.ended_s, self.free_at) if self.grace_s else visit.ended_s
+            self.asked_at = visit.ended_s
             self.free_at = max(self.free_at, visit.ended_s + visit.retry_after_s * TOLERANCE)
         if self.told_at is None and visit.is_robots and visit.status == 200:
             self.told_at = visit.ended_s

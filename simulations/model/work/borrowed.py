@@ -75,7 +75,7 @@ class Borrowed:
     _asking: dict[tuple[str, str], tuple[str, int, bool]] = field(default_factory=dict)
     """The loans that are asked for, by the same: of whom, under which number, and whether it is called in already."""
     _renewed: dict[tuple[str, str], float] = field(default_factory=dict)
-    """When a master last said to a slave on a machine of its own that its session goes on."""
+    """When a master last said to a slave on a machine of its own that it has a session, or that this goes on."""
     _views: dict[str, tuple[int, float]] = field(default_factory=dict)
     """The view in which each master was seen to act, and since when."""
 
@@ -116,7 +116,7 @@ class Borrowed:
                 loan.over_s = min(loan.over_s, self.sight.now_s)
 
     def renews(self, master: str, slave: str) -> None:
-        """Takes in that a master says to a slave that its session goes on."""
+        """Takes in that a master says to a slave that it has a session, or that this goes on."""
         self._renewed[master, slave] = self.sight.now_s
 
     def ended(self, master: str, slave: str, records: Iterable[int]) -> None:

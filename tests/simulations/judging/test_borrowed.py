@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
 
+from simulations.kernel.moments import LEAVES, Moments
 from simulations.model.permissions import Permissions
 from simulations.model.work.borrowed import HELD_S, Borrowed
+from simulations.record.askings import Askings
 
 HOST = "h0.test"
 JOB, READING = 1, 2
@@ -70,6 +74,19 @@ def test_what_one_whose_session_is_over_had_in_hand_is_open_no_more() -> None:
     case.asks(1)
     case.sight.now_s += HELD_S
     case.rules.renews("m0", "s1")
+    case.rules.granted("m0", "s1", [(JOB, 2, HOST)])
+
+    assert case.told == []
+
+
+def test_session_that_was_never_renewed_lasts_from_its_beginning() -> None:
+    case = Case()
+    moments = Moments(SimpleNamespace(now=0.0))
+    nobody: Any = SimpleNamespace()
+    Askings(moments, nobody, nobody, case.rules, nobody)
+    moments.happen("m0", "Welcome", LEAVES, "s0")
+    case.asks(1)
+    case.sight.now_s += HELD_S
     case.rules.granted("m0", "s1", [(JOB, 2, HOST)])
 
     assert case.told == []

@@ -187,6 +187,14 @@ MUTANTS = (
         harm="A host with a delay is lent to several at once.",
     ),
     Mutant(
+        name="lent-while-left-alone",
+        kind=Slip.CHECK,
+        where=_LOANS + "lending:Lending._may_lend",
+        old="return host.paused_until <= monotonic() or self._spaced(host)",
+        new="return True",
+        harm="A host without a delay asks twice for patience, and who has borrowed it since hears of once.",
+    ),
+    Mutant(
         name="lent-without-drift",
         kind=Slip.EDGE,
         where=_LOANS + "lending:Lending._serve_line",

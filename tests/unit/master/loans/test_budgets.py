@@ -204,6 +204,24 @@ async def test_owner_hears_at_once_that_a_host_without_a_delay_asks_to_be_left_a
         assert note.pause_s == pytest.approx(8.0, abs=2.0)
 
 
+async def test_host_without_a_delay_is_lent_when_it_is_not_to_be_left_alone_any_more() -> None:
+    """It was lent at once, for when that is over; that it asked for more time meanwhile the borrower never heard."""
+    async with town() as it:
+        for side in it.sides.values():
+            side.seat.host.private = True
+        it.owner.seat.host.paused_until = monotonic() + 600.0
+        it.borrower.permit()
+        await until(lambda: bool(it.heard))
+
+        it.owner.budgets.tend()
+        lent = it.lent
+        it.owner.seat.host.paused_until = 0.0
+        it.owner.budgets.tend()
+
+        assert (lent, it.lent > 0) == (0, True)
+        await it.borrow(it.borrower)
+
+
 async def test_pause_that_a_borrower_is_asked_for_goes_to_whoever_owns_the_host_next_within_its_limit() -> None:
     async with town() as it:
         await it.borrow(it.borrower)
