@@ -13,7 +13,7 @@ from p2pcrawl.core.retuning import Tuned
 from p2pcrawl.master.jobs import job as job_module
 from simulations import Options, Plan, Simulation, Stage
 from simulations.scenarios.strain import host_changes
-from simulations.world.web import WebPlan
+from simulations.world.web import Web, WebPlan
 
 DELAY_S, PAGES = 1.25, 100_000
 
@@ -111,3 +111,15 @@ def test_host_that_is_made_faster_is_asked_so_by_its_owner_and_by_the_next_one()
 
     assert report.violations == []
     assert all(FAST_S <= gap < 0.9 for gap in report.figures["gaps"]), report.figures["gaps"]
+
+
+def test_where_one_host_answers_no_other_one_is_changed() -> None:
+    plan = WebPlan(pages=20, hosts=3, dead_hosts=0.0, private=0.0)
+    web = Web(1, plan)
+    (only,) = Web(1, WebPlan(pages=20, hosts=1)).hosts.values()
+
+    all_of_them = host_changes.hosts_of(web)
+    web.hosts = {only.name: only}
+
+    assert {host.name for host in all_of_them} == {host.name for host in Web(1, plan).hosts.values()}
+    assert host_changes.hosts_of(web) == [only]

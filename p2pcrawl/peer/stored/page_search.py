@@ -183,14 +183,17 @@ class _DateLane:
         self._waiting: dict[bytes, list[asyncio.Future[str]]] = {}
         self._asking = False
 
-    async def date(self, key: bytes) -> str:
-        """Returns when that master stored its last answer; "" where it has none. Raises P2PCrawlError."""
+    def date(self, key: bytes) -> asyncio.Future[str]:
+        """Answers when that master stored its last answer; "" where it has none. Raises P2PCrawlError.
+
+        Not a coroutine: each page that is sought asks all masters, and would have a task for each.
+        """
         told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(key, []).append(told)
         if not self._asking:
             self._asking = True
             self._tasks.start(self._ask())
-        return await told
+        return told
 
     async def _ask(self) -> None:
         try:

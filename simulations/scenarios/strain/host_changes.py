@@ -16,7 +16,7 @@ from ...kernel.life import NodeDown
 from ...play.evidence import HostChange
 from ...play.scenario import Scenario
 from ...play.stage import Stage
-from ...world.web import Host, WebPlan
+from ...world.web import Host, Web, WebPlan
 
 HOSTS = 4
 FAST_S = 0.25
@@ -28,10 +28,7 @@ AGAIN_S = 1.0
 
 async def faults(stage: Stage) -> None:
     await stage.progress(0.1)
-    living = [host for host in stage.web.hosts.values() if not (host.dead or host.private)]
-    first, *others = sorted(living, key=lambda host: (-len(host.pages), host.name))[:HOSTS]
-    # The one that wants most patience is to be asked fast.
-    others.insert(DELAYS_S.index(FAST_S), others.pop(others.index(max(others, key=lambda host: host.delay_s))))
+    first, *others = hosts_of(stage.web)
     await changed(stage, first, {"paused": True})
     for turn, host in enumerate(others):
         await stage.until(lambda: stage.spare > 0 and len(stage.up) > 1)
@@ -51,6 +48,18 @@ async def faults(stage: Stage) -> None:
     await asyncio.sleep(REST_S)
     for host in others:
         await changed(stage, host, {"delay_s": None})
+
+
+def hosts_of(web: Web) -> list[Host]:
+    """Returns the hosts that are changed: that with most pages, which is paused, and the next ones. Where there is one
+    host there is no next one.
+    """
+    living = [host for host in web.hosts.values() if not (host.dead or host.private)]
+    first, *others = sorted(living, key=lambda host: (-len(host.pages), host.name))[:HOSTS]
+    if others:
+        # The one that wants most patience is to be asked fast.
+        others.insert(DELAYS_S.index(FAST_S), others.pop(others.index(max(others, key=lambda host: host.delay_s))))
+    return [first, *others]
 
 
 async def changed(stage: Stage, host: Host, change: dict[str, Any]) -> None:

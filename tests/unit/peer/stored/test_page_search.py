@@ -98,6 +98,23 @@ async def test_many_requests_are_asked_for_at_once(tmp_path: Path) -> None:
     assert len(sizes) <= 6
 
 
+async def test_a_page_that_is_sought_takes_no_task_for_each_master(tmp_path: Path) -> None:
+    class Counting(Others):
+        most = 0
+
+        async def answer(self, node: NodeId, request: Any) -> PeerReply:
+            self.most = max(self.most, len(asyncio.all_tasks()))
+            return await super().answer(node, request)
+
+    others = Counting()
+    search = await search_of(tmp_path, others)
+
+    await told_of(search, *range(1, 300))
+    await search.close()
+
+    assert others.most < 2 * 299
+
+
 async def test_master_that_goes_through_its_files_is_waited_for(tmp_path: Path) -> None:
     others = Others(one={1: "2024-01-01"})
     others.busy = 2
