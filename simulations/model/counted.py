@@ -31,12 +31,19 @@ LOOKS_S: Final = 3.0
 """Between two looks there was no calm if they are farther apart than this."""
 
 
+class Services(Sight, Protocol):
+    """The harness's own knowledge of who serves what."""
+
+    def serves(self, master: str, bucket: int) -> bool:
+        """Tells whether a master serves a bucket, or does as soon as it rests no more."""
+
+
 @dataclass(slots=True)
 class Counted:
     """Judges what owners count as copies, against the disks of that moment."""
 
     stores: Stores
-    sight: Sight
+    sight: Services
     tell: Tell
     under_way_s: float = UNDER_WAY_S
 
@@ -48,7 +55,7 @@ class Counted:
         what = (
             self._behind(mine, theirs, buckets, "")
             or self._behind(theirs, mine, buckets, "ahead")
-            or self._unnoted(mine, theirs, buckets)
+            or self._unnoted(owner, mine, theirs, buckets)
         )
         if what:
             self.tell(f"at {self.sight.now_s:.3f} s {owner} counts {holder}'s copy of {what}")
@@ -70,14 +77,16 @@ class Counted:
                 )
         return ""
 
-    def _unnoted(self, mine: Store, theirs: Store, buckets: Collection[int]) -> str:
-        """Says of which bucket a holder has not noted that it has all, though its owner has."""
+    def _unnoted(self, owner: str, mine: Store, theirs: Store, buckets: Collection[int]) -> str:
+        """Says of which bucket that is served a holder has not noted that it has all, though its owner has. An epoch is
+        on its owner's disk before others hear of it, and nothing counts on copies of the bucket till all have.
+        """
         ours, others = mine.standings.get, theirs.standings.get
         for bucket in buckets:
             # Rows that say the same are one, as nearly all do.
             if (here := ours(bucket)) is (there := others(bucket)) or here is None or here.lack:
                 continue
-            if there is None or there.epoch < here.epoch or there.lack:
+            if (there is None or there.epoch < here.epoch or there.lack) and self.sight.serves(owner, bucket):
                 return (
                     f"bucket {bucket} up to epoch {here.epoch}, and there it is {tuple(there) if there else 'unknown'}"
                 )

@@ -186,10 +186,13 @@ class Handovers:
 
     def whole(self, owner: str, epochs: Mapping[int, int]) -> None:
         """Judges an owner that says to a holder that its copies are whole under these epochs: it has all that was
-        acknowledged itself. It may have heard meanwhile of a later one, which it lacks.
+        acknowledged itself. It may have heard meanwhile of a later one, which it lacks. Who has lost its disk asks
+        those whom it has met since.
         """
         now_s, store = self.sight.now_s, self.stores.store(owner)
         away = self.sight.away_since(now_s - HEARD_S) - {owner}
+        if any(lost.node == owner and lost.at_s >= now_s - HEARD_S for lost in self.stores.lost):
+            away |= self.stores.of.keys() - {owner, *self.sight.fellows(owner)}
         for bucket, epoch in epochs.items():
             if (row := store.standings.get(bucket)) is not None and 0 < row.lack <= epoch:
                 self._tell(owner, f"says that copies of bucket {bucket} are whole, of which it lacks epoch {row.lack}")

@@ -26,10 +26,20 @@ def take_in(stores: Stores, *rows: tuple[Any, ...]) -> None:
 
 
 @dataclass
+class Serving(Seen):
+    """Knows who serves what, too."""
+
+    is_served: bool = True
+
+    def serves(self, master: str, bucket: int) -> bool:
+        return self.is_served
+
+
+@dataclass
 class Case:
     """An owner of a page that has ended, which counts the copy of another."""
 
-    sight: Seen = field(default_factory=Seen)
+    sight: Serving = field(default_factory=Serving)
     stores: Stores = field(default_factory=Stores)
     told: list[str] = field(default_factory=list)
 
@@ -117,6 +127,15 @@ def test_holder_has_noted_that_its_copy_counts(standing: tuple[int, int] | None,
         case.stores.store("m1").standings[BUCKET] = StandingRow(*standing, 0, "")
 
     assert bool(case.look()) is is_amiss
+
+
+def test_holder_may_hear_of_an_epoch_later_than_its_owner_has_it_on_its_disk_and_before_that_is_served() -> None:
+    case = Case(Serving(is_served=False))
+    case.stores.store("m1").held[LINK] = DONE
+    case.stores.store("m0").standings[BUCKET] = StandingRow(3, 0, 0, "")
+    case.stores.store("m1").standings[BUCKET] = StandingRow(2, 0, 0, "")
+
+    assert case.look() == []
 
 
 class Named(Seen):

@@ -238,6 +238,22 @@ def test_an_owner_serves_with_all_that_was_acknowledged_as_far_as_it_can_be_reac
     ]
 
 
+@pytest.mark.parametrize(("lost_s", "met", "is_amiss"), [(150.0, (), False), (150.0, ("m1",), True), (90.0, (), True)])
+def test_an_owner_that_has_lost_its_disk_asks_whom_it_has_met_since(
+    lost_s: float, met: tuple[str, ...], *, is_amiss: bool
+) -> None:
+    case = Case(Seen(others=frozenset(met)))
+    case.owns("m1")
+    case.rules.acknowledged("m1", [LINK])
+    case.stores.store("m0")
+    case.stores.lose("m0", lost_s)
+    case.sight.now_s += 60.0
+
+    case.rules.whole("m0", {BUCKET: 2})
+
+    assert bool(case.told) == is_amiss
+
+
 @pytest.mark.parametrize(("came", "is_amiss"), [(True, False), (False, True)])
 def test_copies_that_are_called_whole_have_all_before_long(came: bool, is_amiss: bool) -> None:
     case = Case()
