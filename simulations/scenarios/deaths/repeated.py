@@ -11,8 +11,9 @@ from ...world.web import WebPlan
 async def faults(stage: Stage) -> None:
     for share, lost in ((0.15, True), (0.3, False), (0.45, True), (0.6, False), (0.75, True)):
         await stage.progress(share)
+        # Who has no copies yet is as good as away: with it the others would be more than copies stand in for.
+        await stage.sync()
         if lost:
-            await stage.sync()
             await stage.until(lambda: stage.unharmed)
         hit = stage.some(min(stage.options.replicas - 1, len(stage.up) - 1))
         if lost:
