@@ -101,10 +101,11 @@ def _origins(asked: argparse.Namespace) -> list[Origin]:
     return list(dict.fromkeys((*kept, *asked.scenarios, *range(asked.first, asked.first + more))))
 
 
-def _options_of(origin: Origin) -> Options:
+def options_of(origin: Origin) -> Options:
+    """Returns what a run of a seed, or a small one of a scenario, is made with."""
     if isinstance(origin, int):
         return drawn(origin)
-    return Options(scenario=origin, masters=4, pages=80, hosts=10, sinks=2)
+    return Options(scenario=origin, masters=4, pages=80, hosts=10, sinks=2, slaves=SCENARIOS[origin].slaves_min)
 
 
 def _named() -> list[Named]:
@@ -120,7 +121,7 @@ def _first_of(origin: Origin, traced: TracedLines, found: _Reached) -> First:
     broken: list[str] = []
     try:
         with traced.noted():
-            report = Simulation(_listened_to(_options_of(origin), blows)).run()
+            report = Simulation(_listened_to(options_of(origin), blows)).run()
         broken = [f"{violation.checker}: {violation.what}" for violation in report.violations]
     except Exception:
         broken = [f"{RAISED}: {traceback.format_exc().strip().rpartition(chr(10))[2]}"]
@@ -158,7 +159,7 @@ def _tell(first: First, found: _Reached, real_s: float, *, as_json: bool) -> Non
         return
     print(f"{first}; {len(found.lines)} and {len(found.pairs)} by now ({real_s:.0f} s)", flush=True)
     for what in broken:
-        again = command(first.of) if isinstance(first.of, int) else _options_of(first.of).command()
+        again = command(first.of) if isinstance(first.of, int) else options_of(first.of).command()
         print(f"    {again}: {what}", flush=True)
 
 

@@ -18,8 +18,10 @@ from simulations.reached.blows import Blows
 from simulations.reached.corpus import First, Named, read_corpus, read_named, write_corpus
 from simulations.reached.protocol_lines import Line, is_of_protocol, protocol_lines
 from simulations.reached.traced_lines import FRUITLESS_MAX, LOOKED_AT, TracedLines
+from simulations.scenarios import SCENARIOS
 from simulations.verbs import covered
 from simulations.verbs.verbs import parser
+from simulations.whole.plan import Plan
 
 
 def stepping(number: int) -> int:
@@ -112,6 +114,11 @@ def test_coverage_tells_what_a_seed_was_the_first_to_reach(
     assert whole["reached"] == len(first["lines"]) + len(second["lines"])
     assert whole["reached"] + whole["named"] + len(whole["unreached"]) == whole["lines"]
     assert read_corpus(kept)[0] == 1
+
+
+@pytest.mark.parametrize("name", sorted(SCENARIOS))
+def test_small_run_of_each_scenario_has_what_the_scenario_needs(name: str) -> None:
+    Plan(covered.options_of(name))
 
 
 def test_corpus_that_is_none_is_an_error_of_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
