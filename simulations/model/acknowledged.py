@@ -86,6 +86,17 @@ class Acknowledged:
                 self._tell(holder, f"answered that it has a copy of {self.sight.name(key)}, and has not")
                 return
 
+    def took_in(self, holder: str, owner: str, rows: Iterable[tuple[Key, int]]) -> None:
+        """Judges the word of one that has copies of what is its own by its view: they are with the rest of that, for
+        what lies among copies when a bucket is served already is taken in by nobody.
+        """
+        store = self.stores.store(holder)
+        for key, stamp in rows:
+            if not says_all(store.records.get(key, -1), stamp) and not self.sight.deleted(key[2]):
+                text = f"answered {owner} that it has {self.sight.name(key)}, which is its own in its view"
+                self._tell(holder, f"{text}, and has it not as its own")
+                return
+
     def settled(self, owner: str, finder: str, links: Iterable[Key], entries: Collection[Key] = ()) -> None:
         """Judges the word of an owner that these links are as safe as they are to be, and those that are entries as
         such.

@@ -11,7 +11,7 @@ Looked at are the buckets of the web, and of all thousands one in thirty-two bes
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import Final, NamedTuple, Protocol, TypeVar
@@ -148,6 +148,8 @@ class Takeovers:
     stores: Stores
     sight: Sight
     tell: Tell
+    joins: Callable[[str, int], None] = lambda owner, bucket: None
+    """Is told of an owner that goes on with a bucket under another epoch, for it has joined what somebody had of it."""
     watched: set[int] = field(default_factory=lambda: set(range(0, BUCKETS, WATCHED)))
     """The buckets that are looked at."""
     _let_go: dict[tuple[str, str], dict[int, Word]] = field(default_factory=lambda: defaultdict(dict))
@@ -167,12 +169,14 @@ class Takeovers:
     _may: dict[str, dict[int, _Had]] = field(default_factory=lambda: defaultdict(dict))
     _to_drop: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     """Of which buckets somebody was told to drop its copies, while its disk does not say yet that it has nothing."""
+    _rivals: dict[tuple[str, int], tuple[int, frozenset[int]]] = field(default_factory=dict)
+    """Rivals of epochs that may have been served, of which somebody has heard in a view, and these epochs."""
 
     def started(self, node: str) -> None:
         """Takes in that a master begins anew, with what its disk says."""
         for parties in [parties for parties in self._let_go if parties[0] == node]:
             del self._let_go[parties]
-        for known in self._begun, self._untold, self._joining:
+        for known in self._begun, self._untold, self._joining, self._rivals:
             for place in [place for place in known if place[0] == node]:
                 del known[place]
         self._may.pop(node, None)
@@ -196,6 +200,7 @@ class Takeovers:
             if self.sight.serves(claimer, bucket):
                 self._joining[claimer, bucket].add(giver)
             self._epochs[bucket].add(standing.epoch)
+            self._hears_of_rival(claimer, bucket, standing.epoch)
             had = self._had(claimer, bucket)
             had.spans = _joined((*had.spans, *_spans_of(standing)))
             had.heard = _joined((*had.heard, *_spans_of(standing)))
@@ -210,7 +215,10 @@ class Takeovers:
                 self._tell(owner, f"tells {other} of epoch {epoch} of bucket {bucket}, which is not on its disk")
             if epoch not in begun:
                 goes_on = self.sight.serves(owner, bucket)
+                if goes_on and begun and epoch > max(begun):
+                    self.joins(owner, bucket)
                 begun[epoch] = _Beginning(others, goes_on)
+                self._names_rivals(owner, bucket, epochs[bucket])
                 if not goes_on:
                     self._is_free(owner, bucket, Begun(epoch, since), others, view)
             self._untold.pop((owner, bucket), None)
@@ -280,6 +288,8 @@ class Takeovers:
                 spans = (*spans, (min(since, epoch - 1), epoch - 1))
             wanted = _joined(spans)
             self._no_less(node, bucket, _spans_of(standing_of(row)), wanted, f"agreed to epoch {epoch} of {owner}, and")
+            if row.epoch == epoch and self._had(node, bucket).under <= standing.epoch:
+                self._has_dropped(node, bucket, strange, standing_of(row))
 
     def is_whole(self, node: str, epochs: Mapping[int, int]) -> None:
         """Takes in that a holder is told that its copies are whole under these epochs."""
@@ -370,6 +380,38 @@ class Takeovers:
             wanted = _joined([span for standing in heard for span in self._sure(bucket, standing)])
             self._no_less(owner, bucket, _spans_of(standing_of(row)), wanted, what)
         self._has_its_copies(owner, bucket, what)
+
+    def _hears_of_rival(self, claimer: str, bucket: int, epoch: int) -> None:
+        """Takes in that a claimer hears of a rival of the last epoch that it knows: of one that it has served, or that
+        was another's. One that it has begun in vain is empty.
+        """
+        row, place = self.stores.store(claimer).standings.get(bucket), (claimer, bucket)
+        if row is None or not are_rivals(epoch, row.epoch):
+            return
+        if row.epoch not in self._begun[place] or self._served[bucket].get(row.epoch) == claimer:
+            view, known = self._rivals.get(place, (0, frozenset()))
+            now = self.sight.view(claimer)
+            self._rivals[place] = now, (known if view == now else frozenset()) | {epoch, row.epoch}
+
+    def _names_rivals(self, owner: str, bucket: int, begun: Begun) -> None:
+        """Judges what an owner says of a new epoch: it names the rivals that it has heard of, and what it knew beside
+        them. Who has heard of one only cannot have what came under the other.
+        """
+        view, known = self._rivals.get((owner, bucket), (0, frozenset()))
+        if not known or begun.epoch <= max(known):
+            return
+        del self._rivals[owner, bucket]
+        unnamed = known.difference((begun.since, *begun.rivals))
+        if unnamed and view == self.sight.view(owner):
+            text = f"begins epoch {begun.epoch} of bucket {bucket}, and does not say that {min(unnamed)}"
+            self._tell(owner, f"{text} had a rival, though it knew of one and has heard of the other")
+
+    def _has_dropped(self, node: str, bucket: int, strange: Collection[int], standing: Standing) -> None:
+        """Judges what a disk says of one that was told of rivals: it has nothing of those that it cannot know."""
+        spans = _spans_of(standing)
+        if still := [each for each in strange if _covers(spans, [(each - 1, each)])]:
+            text = f"was told of epoch {still[0]} of bucket {bucket}, a rival of the last one that it knew"
+            self._tell(node, f"{text}, and says that it has {_told(spans)}")
 
     def _has_joined(self, owner: str, other: str, bucket: int) -> None:
         """Judges whether a disk says that all is there which one had that lets go of a bucket that is served all along,

@@ -308,6 +308,14 @@ class Eyewitness:
             if incident.what != LEAVE
         )
 
+    def struck(self, node: str, from_s: float, until_s: float) -> bool:
+        """Tells whether anything that befell a node began or ended in a time, or it stood still."""
+        return self.stood_still(node, from_s, until_s) or any(
+            node in incident.nodes and (from_s <= incident.began_s <= until_s or from_s <= incident.ended_s <= until_s)
+            for incident in self._stage.incidents
+            if incident.what != LEAVE
+        )
+
     def in_trouble(self, node: str, from_s: float, until_s: float) -> bool:
         """Tells whether anything was in a machine's own way in a time: it stood still, or its disk did not do."""
         return any(

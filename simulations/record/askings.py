@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..kernel.moments import COMES, LEAVES, Moment, Moments
 from ..model.loans import Loans
+from ..model.members.claims import Claims
 from ..model.permissions import Permissions
 from ..model.stores import host_in
 from ..model.work.borrowed import Borrowed
@@ -15,12 +16,14 @@ class Askings:
     """Takes down, by the moments of a run, what decides who may ask which host."""
 
     def __init__(
-        self, moments: Moments, permissions: Permissions, loans: Loans, borrowed: Borrowed, meetings: Meetings
-    ) -> None:
+        self, moments: Moments, permissions: Permissions, loans: Loans, borrowed: Borrowed, meetings: Meetings,
+        claims: Claims,
+    ) -> None:  # fmt: skip
         self._permissions = permissions
         self._loans = loans
         self._borrowed = borrowed
         self._meetings = meetings
+        self._repeated = claims
         self._claims = Requests()
         self._requests, self._wishes, self._calls = Requests(), Requests(), Requests()
         """What has come to lenders, what borrowers have asked for, and what they are to give back."""
@@ -46,6 +49,7 @@ class Askings:
         if asked is not None and answer.granted:
             host, number = asked[1]
             self._permissions.lent(moment.node, moment.peer, host, moment.at, answer.term_s)
+            self._loans.lends(moment.node, moment.peer, host, number, moment.at, answer.term_s)
             if answer.delay_s > 0.0:
                 self._loans.lent(moment.node, moment.peer, host, number, moment.at, answer.term_s)
 
@@ -67,11 +71,14 @@ class Askings:
         buckets = in_order(claim.buckets)
         self._claims.came(moment.peer, moment.node, claim.id, moment.at, buckets)
         self._meetings.claims(moment.node, moment.peer, buckets)
+        self._repeated.claims(moment.node, moment.peer, claim.id)
 
     def _released(self, moment: Moment) -> None:
         asked = self._claims.answered(moment.peer, moment.node, moment.what.id)
         if asked is not None and moment.what.agreed:
             self._meetings.hears(moment.node, moment.peer, asked[1])
+        elif asked is not None:
+            self._repeated.is_refused(moment.node, moment.peer, moment.what.id, asked[1])
 
     def _taken(self, moment: Moment) -> None:
         self._meetings.tells(moment.node, in_order(opened(moment.what).buckets))
@@ -86,6 +93,7 @@ class Askings:
         asked = self._wishes.answered(moment.peer, moment.node, answer.id)
         if asked is not None and answer.granted:
             host, number = asked[1]
+            self._loans.hears(moment.peer, moment.node, host)
             loan = moment.peer, number, answer.count, answer.slots, answer.waited_s + answer.term_s
             self._borrowed.lent(moment.node, host, asked[0], loan)
 

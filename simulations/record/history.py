@@ -23,6 +23,8 @@ from ..model.handovers import Handovers
 from ..model.loans import Distances, Loans
 from ..model.members.ballots import Ballots
 from ..model.members.brought import Brought
+from ..model.members.claims import Claims
+from ..model.members.claims import Sight as Claimers
 from ..model.members.consents import Consents
 from ..model.members.consents import Sight as Voters
 from ..model.members.doubts import Doubts
@@ -42,6 +44,7 @@ from ..model.waiting import Waiting
 from ..model.work.adopted import Adoptions
 from ..model.work.borrowed import Borrowed
 from ..model.work.borrowed import Sight as Borrowers
+from ..model.work.kept import Kept
 from ..model.work.known_ends import KnownEnds
 from ..model.work.links_first import LinksFirst
 from ..model.work.links_first import Sight as Finders
@@ -53,6 +56,7 @@ from ..model.work.reports import Reports
 from ..model.work.reports import Sight as Hands
 from ..model.work.rounds import Rounds
 from ..model.work.rounds import Sight as Askers
+from ..model.work.sinks_away import SinksAway
 from .askings import Askings
 from .calls import Calls, Minds
 from .disk_taps import DiskTaps
@@ -75,7 +79,7 @@ STEERING: Final = ("pause", "resume", "cancel", "retry", "set", "delete")
 
 class Witness(
     Presence, Members, Comrades, Distances, Doubters, Minds, Neighbours, Views, Voters, Hands, Askers, Orderly,
-    Borrowers, Finders, Meeting, Protocol,
+    Borrowers, Finders, Meeting, Claimers, Protocol,
 ):  # fmt: skip
     """The harness's own knowledge of the machines, and of whom they count."""
 
@@ -145,12 +149,16 @@ class History:
         self._loans = Loans(self._teller("permissions"), sight)
         self._tables = Tables(self.stores, sight, self._teller("tables"))
         self.waiting = Waiting(self.stores, sight, self._teller("healing"))
+        self.sinks_away = SinksAway(sight, self._teller("delivered"))
         self.marks = Marks(sight, self._teller("delivered"))
         self._accounts = Accounts(self.stores, sight, replicas, self._teller("counted"))
+        self._kept = Kept(self.stores, sight, self._teller("acknowledged"))
         self._borrowed = Borrowed(sight, self.permissions, self._teller("permissions"))
         self._brought = Brought(self.stores, sight, self.takeovers.watched, self._teller("counted"))
+        self.takeovers.joins = self._brought.joins
         self._meetings = Meetings(sight, self.permissions, self.doubts.missing, self._teller("permissions"))
-        Askings(moments, self.permissions, self._loans, self._borrowed, self._meetings)
+        self._claims = Claims(sight, self._teller("handovers"))
+        Askings(moments, self.permissions, self._loans, self._borrowed, self._meetings, self._claims)
         self.calls = Calls(moments, sight, self._endings.jobs)
         ballots = Ballots(self._teller("ballots"))
         polls = Polls(moments, ballots, folder, sight.is_safe, lambda: sight.now_s)
@@ -222,6 +230,13 @@ class History:
         self._meetings.acts(master, mine, others)
         self._brought.acts(master)
 
+    def watch(self, *, calm: bool) -> None:
+        """Judges what was to be said by this moment, and was not; ``calm``: nothing is in anybody's way."""
+        self.calls.look()
+        self._loans.look()
+        self._claims.look(calm=calm)
+        self._kept.look(calm=calm)
+
     def look(self, ledgers: Mapping[str, Mapping[str, Collection[int]]]) -> None:
         """Judges what each owner counts on at this moment, by holder the buckets of which it counts the copies, and who
         keeps what it has counted of its work.
@@ -256,6 +271,7 @@ class History:
                 rows = [((*halves(row.fingerprint), row.job), row.stamp) for row in message.rows]
                 taken = [rows, [(note.key, note.pause_s) for note in message.notes if note.pause_s]]
                 self._first.copies(moment.peer, moment.node, rows)
+                taken.append((self._sight.view(moment.node), self._own_rows(moment.node, rows)))
             case "Discover":
                 taken = [((*halves(link.fingerprint), message.job), link.seed) for link in message.links]
             case "Merge":
@@ -271,6 +287,14 @@ class History:
                 taken = [dict(zip(buckets, message.counters, strict=True)), self._buckets.own(moment.node, buckets)]
         self._requests.came(moment.node, moment.peer, message.id, moment.at, (moment.kind, taken))
 
+    def _own_rows(self, node: str, rows: list[tuple[Key, int]]) -> list[tuple[Key, int]]:
+        """Returns the rows that somebody is sent as copies, and that are its own by its view, in which others are."""
+        if not self._sight.others(node):
+            return []
+        known = [(key, stamp) for key, stamp in rows if key in self.stores.bucket_of]
+        own = self._buckets.own(node, {self.stores.bucket_of[key] for key, _ in known})
+        return [(key, stamp) for key, stamp in known if self.stores.bucket_of[key] in own]
+
     def _reported(self, moment: Moment) -> None:
         self._slave_reports.came(moment.node, moment.peer, moment.what)
 
@@ -278,8 +302,10 @@ class History:
 
     def _copied(self, moment: Moment) -> None:
         if (asked := self._answered(moment, opened(moment.what).id)) is not None:
-            came_s, (_, (rows, notes)) = asked
+            came_s, (_, (rows, notes, (view, own))) = asked
             self._rules.copied(moment.node, rows, came_s)
+            if view == self._sight.view(moment.node):
+                self._rules.took_in(moment.node, moment.peer, own)
             self._order.noted(moment.node, moment.peer, notes, came_s)
 
     def _settled(self, moment: Moment) -> None:
@@ -296,6 +322,7 @@ class History:
         self._rules.provisional(moment.node, moment.peer, [key for key, _ in taken], entries)
         safe = [key for n, (key, _) in enumerate(rows) if n not in refused and n not in doubtful]
         self._rules.settled(moment.node, moment.peer, safe, entries)
+        self._order.followed(moment.node, moment.peer, [key for key, _ in taken], asked[0])
         self._buckets.acknowledged(moment.node, safe)
 
     def _granted(self, moment: Moment) -> None:
@@ -332,6 +359,8 @@ class History:
         self._borrowed.claimed(moment.node, frozenset(buckets), asked[0])
         self._first.lets_go(moment.node, moment.peer)
         self.permissions.let_go(moment.node, moment.peer, buckets, moment.at)
+        hosts = [host for host, bucket in self.permissions.buckets.items() if bucket in standings]
+        self._loans.lets_go(moment.node, moment.peer, hosts, moment.at)
         self._buckets.released(moment.node, moment.peer, standings, message.rows)
 
     def _asked_in_a_view(self, moment: Moment) -> None:
@@ -345,7 +374,10 @@ class History:
         asked = self._views.answered(moment.node, moment.peer, message.id)
         if asked is not None and getattr(message, "agreed", True):
             _, (kind, view, before) = asked
-            self._buckets.agrees(moment.node, moment.peer, kind, view, (before, self._sight.view(moment.node)))
+            acted_in = [self._sight.view(moment.node)]
+            # What is given up, or dropped, is so for good when the view changes in the middle of it.
+            acted_in += [before] if kind != "Claim" else []
+            self._buckets.agrees(moment.node, moment.peer, kind, view, acted_in)
 
     def _taken(self, moment: Moment) -> None:
         message = opened(moment.what)
@@ -362,12 +394,14 @@ class History:
         message = opened(moment.what)
         epochs = dict(zip(in_order(message.buckets), message.counters, strict=True))
         self._buckets.whole(moment.node, epochs)
+        self._first.syncs(moment.node, moment.peer)
 
     def _noted(self, moment: Moment) -> None:
         if (asked := self._answered(moment, opened(moment.what).id)) is not None:
             self._buckets.noted(moment.node, moment.peer, *asked[1][1])
             self._order.whole(moment.node, moment.peer, asked[1][1][0])
             self._brought.notes(moment.node, moment.peer, asked[1][1][0])
+            self._ends.notes(moment.peer, asked[1][1][0])
 
     def _answered(self, moment: Moment, number: int) -> tuple[float, Any] | None:
         self.judged += 1

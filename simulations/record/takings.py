@@ -90,6 +90,7 @@ class Takings:
         self._tellings.came(moment.peer, moment.node, message.id, moment.at, epochs)
         self._takeovers.begins(moment.node, moment.peer, epochs, message.view)
         if not self._takeovers.go_on(moment.node, epochs):
+            self._doubts.begins(moment.node, epochs)
             self._doubts.hands_over(moment.node, self._acquainted(moment.node))
 
     def _is_told(self, moment: Moment) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, chdir, suppress
 from math import inf
 from pathlib import Path
@@ -181,7 +181,7 @@ class Simulation:
             stack.enter_context(views_overheard(history.acts, called))
             if self._majority:
                 stack.enter_context(consents_overheard(history.consents, called))
-            self._listen(stage, sinks.values())
+            self._listen(stage, sinks)
             if plan.limits:
                 stage.figures["limits"] = dict(plan.limits)
             sampler = Sampler(stage)
@@ -195,10 +195,13 @@ class Simulation:
                 stage.deeds, bool(self._told_early), stage.came, frozenset(visit.url for visit in web.visits),
             )  # fmt: skip
 
-    def _listen(self, stage: Stage, sinks: Iterable[Place]) -> None:
+    def _listen(self, stage: Stage, sinks: Mapping[str, Place]) -> None:
         """Lets the history hear of what sinks are brought, and know the buckets of hosts."""
-        for sink in sinks:
+        for url, sink in sinks.items():
             if isinstance(sink, Destination):
+                sink.tried = lambda waited_s, url=url: self._history.sinks_away.tried(
+                    current_life().node.name, url, waited_s
+                )
                 sink.heard = lambda pages: self._history.brought(
                     current_life().node.name, stage.job, [(page.fingerprint, page.visit) for page in pages]
                 )
@@ -400,8 +403,9 @@ class Simulation:
         calm_s = 0.0
         while True:
             await asyncio.sleep(LEDGERS_S)
-            self._history.calls.look()
-            calm = stage.agreed() and not stage.observer.healing.is_troubled(stage)
+            quiet = not stage.observer.healing.is_troubled(stage)
+            self._history.watch(calm=quiet)
+            calm = quiet and stage.agreed()
             if calm:
                 self._history.look({machine.name: machine.counted(stage.machines) for machine in stage.up})
             standing = (stage.observer.healing.standing(stage), len(stage.asked))

@@ -59,7 +59,9 @@ class Destination:
     strangers: int = 0
     """Openings with a wrong password."""
     heard: Callable[[Sequence[SinkPage]], None] | None = None
-    """Who is told of each batch as it comes."""
+    """Who is told of each batch as it comes,"""
+    tried: Callable[[float], None] | None = None
+    """and how long before whoever tries to open it has found it away."""
 
     async def take(self, pages: Sequence[SinkPage]) -> list[RefusedItem]:
         """Takes in a batch, one half after the other. Raises SinkAway in the middle of it, too."""
@@ -111,22 +113,39 @@ class SimSink:
     def __init__(self, destination: Destination, secret: str) -> None:
         self._destination = destination
         self._secret = secret
+        self._away_s: float | None = None
+        """When it was found to be away."""
 
     async def open(self, position: Position | None) -> Position:
-        await self._destination._answer()
+        if self._away_s is not None and self._destination.tried is not None:
+            self._destination.tried(asyncio.get_running_loop().time() - self._away_s)
+        with self._watched():
+            await self._destination._answer()
         if self._secret != SECRET:
             self._destination.strangers += 1
             raise SinkAway("the simulated database does not know this password")
         return {}
 
     async def write(self, pages: Sequence[SinkPage]) -> Written:
-        return Written(refused=await self._destination.take(pages))
+        with self._watched():
+            return Written(refused=await self._destination.take(pages))
 
     async def finish(self) -> None:
-        await self._destination._answer()
+        with self._watched():
+            await self._destination._answer()
 
     async def close(self) -> None:
         """Lets go of nothing."""
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Takes down whether the destination is away."""
+        try:
+            yield
+        except SinkAway:
+            self._away_s = asyncio.get_running_loop().time()
+            raise
+        self._away_s = None
 
 
 @dataclass(slots=True)

@@ -60,6 +60,8 @@ class Ballots:
     _accepted: dict[tuple[bytes, Version], _Accepted] = field(default_factory=dict)
     _heard: dict[tuple[str, Version, Ballot], dict[bytes, Vote]] = field(default_factory=lambda: defaultdict(dict))
     """Who has promised what to whom, as that one has heard it."""
+    _agreed: dict[tuple[str, Version, Ballot], tuple[Voters, set[bytes]]] = field(default_factory=dict)
+    """Who has accepted what somebody has put to the vote, as that one has heard it."""
     _put: dict[tuple[str, Version], _Accepted] = field(default_factory=dict)
     """What somebody has put to the vote last."""
     _takers: dict[tuple[Version, Ballot], tuple[Voters, set[bytes]]] = field(default_factory=dict)
@@ -118,9 +120,11 @@ class Ballots:
             self._tell(now_s, opener, f"asks for votes in ballot {poll.ballot}, and its disk does not say so")
 
     def hears(self, opener: str, poll: Poll, vote: Vote) -> None:
-        """Takes in a promise, as the one that asked for it hears of it."""
+        """Takes in a promise, or that something is accepted, as the one that asked for it hears of it."""
         if vote.given and poll.voters is None:
             self._heard[opener, poll.version, poll.ballot][vote.seat] = vote
+        elif vote.given and poll.voters is not None:
+            self._agreed.setdefault((opener, poll.version, poll.ballot), (poll.voters, set()))[1].add(vote.seat)
 
     def puts(self, opener: str, poll: Poll, now_s: float) -> None:
         """Judges what somebody puts to the vote."""
@@ -149,27 +153,32 @@ class Ballots:
         known, before = self._decided.get(version), self._decided.get((founded, number - 1))
         if known is not None and known != voters:
             self._tell(now_s, node, f"says that electorate {number} is another one than others say")
-        if known is None and before is not None and not self._may_be(version, before, voters):
-            self._tell(now_s, node, f"says that electorate {number} is decided, and too few have accepted it")
+        is_told = known is not None or before is None or len(before) == 1
+        if not is_told and voters not in self._counted((founded, number - 1), before or {}):
+            text = f"says that electorate {number} is decided, and too few have accepted it"
+            self._tell(now_s, node, f"{text}, as far as whoever has put it to the vote has heard")
         self._decided.setdefault(version, voters)
 
     def counts_by(self, node: str, version: Version, now_s: float) -> None:
-        """Judges a master that counts by a version, as it says: most have accepted that by then."""
+        """Judges a master that counts by a version, as it says: most have accepted that by then, and somebody has heard
+        that they have.
+        """
         before = self._decided.get((version[0], version[1] - 1))
         if version in self._decided or before is None or len(before) == 1:
             return
-        if not any(self.next_ones((version[0], version[1] - 1), before)):
-            self._tell(now_s, node, f"counts by electorate {version[1]}, which too few have accepted")
+        if not any(self._counted((version[0], version[1] - 1), before)):
+            text = f"counts by electorate {version[1]}, which too few have accepted"
+            self._tell(now_s, node, f"{text}, as far as whoever has put it to the vote has heard")
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _may_be(self, version: Version, before: Voters, voters: Voters) -> bool:
-        """Tells whether most of those before may have accepted these; who opened a ballot tells nobody that it has."""
-        founded, number = version
-        for (of, (_, opener)), (value, seats) in self._takers.items():
-            if of == (founded, number - 1) and value == voters and self._are_most(before, seats, opener):
-                return True
-        return len(before) == 1
+    def _counted(self, version: Version, before: Voters) -> Iterator[Voters]:
+        """Yields what is decided as the version after this one: whoever has put it to the vote has heard that most
+        have accepted it. What he has accepted himself he tells nobody.
+        """
+        for (_, of, (_, opener)), (value, seats) in self._agreed.items():
+            if of == version and self._are_most(before, seats, opener):
+                yield value
 
     def _are_most(self, before: Voters, seats: set[bytes], opener: str) -> bool:
         """Tells whether these seats, and whoever opened the ballot, are most of the voters."""

@@ -1,8 +1,9 @@
 """The rule of copies that count: their holder has noted, in the life that it is in, that it was brought to all.
 
 A copy counts when its holder has noted it; not any more when that is in another life, or when the bucket was another
-owner's, or another holder's, since (docs/copies.md). Looked at are some of the buckets, and told of is what is so
-at two looks, one after the other.
+owner's, or another holder's, since, or when its owner, which serves it all along, has joined what somebody else had of
+it: that came otherwise than through the owner's own turns, and all copies are compared again (docs/copies.md). Looked
+at are some of the buckets, and told of is what is so at two looks, one after the other.
 """
 
 from __future__ import annotations
@@ -55,6 +56,12 @@ class Brought:
         for (of, holder), noted in self._noted.items():
             if of == owner:
                 noted -= {bucket for bucket in noted if not self._is_held(owner, holder, bucket)}
+
+    def joins(self, owner: str, bucket: int) -> None:
+        """Takes in that an owner has joined what another one had of a bucket that it serves all along."""
+        for (of, _), noted in self._noted.items():
+            if of == owner:
+                noted.discard(bucket)
 
     def notes(self, holder: str, owner: str, buckets: Iterable[int]) -> None:
         """Takes in that a holder says that it has noted that it was brought to what an owner has."""

@@ -24,6 +24,8 @@ from ..takeovers import Word
 
 GRACE_S: Final = 3.0
 """What was about to be granted may leave so much later, and longer where the disk takes long to note it."""
+AT_ONCE_S: Final = 0.2
+"""What was about to be told others, so much."""
 STILL_S: Final = 5.2
 """Who stood still for so long knows it, by whatever clock."""
 LOOKING_S: Final = 4.9
@@ -78,6 +80,9 @@ class _Master:
     """and all that it ever did."""
     doubted_s: float = -inf
     why: str = ""
+    anew_s: float = -inf
+    """When it had to claim all of its own anew, at once: who has no consent goes on with what it has begun, and serves
+    nothing of it, till most agree again."""
     silent_s: dict[str, float] = field(default_factory=dict)
     """When it last held each other for suspect."""
     missing: frozenset[str] = frozenset()
@@ -118,6 +123,7 @@ class Doubts:
 
     def is_held_dead(self, master: str) -> None:
         """Takes in that a master hears that others hold it for dead, in the life that it is in."""
+        self._masters[master].anew_s = self.sight.now_s
         self._doubt(master, self.sight.now_s, "heard that it was held dead")
 
     def lapsed(self, master: str, over_s: float) -> None:
@@ -178,6 +184,25 @@ class Doubts:
         if unknown := self.sight.others(master) - acquainted:
             text = "lets go of buckets, or takes them, and would know nothing after a crash"
             self._tell(master, f"{text} of {told(unknown)}, whom it counts")
+
+    def begins(self, master: str, epochs: Collection[int]) -> None:
+        """Judges a master that tells others under which epochs it begins to serve buckets: who has let go of them has
+        been asked since anything cast doubt on them. An answer to an older question is none.
+        """
+        known, now_s, others = self._masters[master], self.sight.now_s, self.sight.others(master)
+        for from_s, until_s in self.sight.stalls(master, known.began_s, now_s - AT_ONCE_S):
+            if until_s - from_s > STILL_S and known.others_s:
+                known.anew_s = max(known.anew_s, until_s)
+        for bucket in epochs:
+            since_s = max(known.gained_s.get(bucket, -inf), known.anew_s)
+            if now_s < since_s + AT_ONCE_S:
+                continue
+            asked = {other for other in others if known.others_s.get(other, inf) <= since_s}
+            if late := {other for other in asked if self.words.word(master, other, bucket).asked_s < since_s}:
+                why = "claimed all anew" if since_s == known.anew_s else "gained it"
+                text = f"begins an epoch of bucket {bucket}, and {why} at {since_s:.3f} s"
+                self._tell(master, f"{text}: {told(late)} has not been asked for it since, and let go of it")
+                return
 
     # -- inside --------------------------------------------------------------------------------
 

@@ -3,11 +3,13 @@ could have it (docs/copies.md, docs/sinks.md).
 
 Whoever loses its disk then has brought what others know nothing of: the page is fetched again, and its items are
 brought beside what is there. It is so of one that is back with its disk, too, which may have told nobody of the last
-of what is on it; but one that is the only one brings what it has.
+of what is on it: of a bucket of which nobody has noted since that its copies are whole it brings nothing that was there
+before. But one that is the only one brings what it has.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -30,6 +32,9 @@ class Sight(Protocol):
 
     def fellows(self, master: str) -> frozenset[str]:
         """Returns the others that a master counts at this moment."""
+
+    def holders(self, master: str, bucket: int) -> tuple[str, ...]:
+        """Returns who holds a bucket by the ring, its owner first, in the view in which a master acts."""
 
     def away_since(self, since_s: float) -> frozenset[str]:
         """Returns the masters to which anything has happened since then, and those to which it happens still."""
@@ -58,11 +63,18 @@ class KnownEnds:
     _began: dict[str, float] = field(default_factory=dict)
     _alone_s: dict[str, float] = field(default_factory=dict)
     """When a master was last the only one for longer than it looks for others."""
+    _noted: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    """The buckets of which somebody has noted in this life of their owner that its copies are whole."""
 
     def started(self, master: str) -> None:
         """Takes in that a master begins anew, with what is on its disk."""
         self._began[master] = self.sight.now_s
         self._alone_s.pop(master, None)
+        self._noted.pop(master, None)
+
+    def notes(self, owner: str, buckets: Iterable[int]) -> None:
+        """Takes in that a holder has noted that its copies of some buckets are whole."""
+        self._noted[owner].update(buckets)
 
     def looks(self, master: str) -> None:
         """Takes down whether a master counts others; it is called with each of its transactions."""
@@ -87,6 +99,21 @@ class KnownEnds:
                     f"at {self.sight.now_s:.3f} s {master} {text} since {ended_s:.3f} s, though {others} is there"
                 )
                 return
+            if key not in store.ended and self._is_of_nobody(master, self.stores.bucket_of[key]):
+                text = f"gives a sink the items of {self.sight.name(key)}, which it had as it began"
+                self.tell(
+                    f"at {self.sight.now_s:.3f} s {master} {text} at {began_s:.3f} s, and nobody has noted since that"
+                    " its copies are whole"
+                )
+                return
+
+    def _is_of_nobody(self, master: str, bucket: int) -> bool:
+        """Tells whether somebody is there who is to hold copies of a master's own bucket, and nobody has noted that he
+        has all of it.
+        """
+        first, *others = self.sight.holders(master, bucket) or ("",)
+        there = self.sight.fellows(master).intersection(others)
+        return first == master and bool(there) and bucket not in self._noted[master]
 
     def _was_alone(self, master: str, ended_s: float) -> bool:
         return self._alone_s.get(master, NEVER_S) >= ended_s - STORED_S

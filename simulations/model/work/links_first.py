@@ -1,5 +1,5 @@
 """The rule of links first (docs/copies.md#links-first): what a master found while nobody else had it is with others
-before they hear that a page is done, and before it lets go of anything.
+before they hear that a page is done, before their copies are called whole, and before it lets go of anything.
 
 A master that dies between a commit and its copies comes back with pages that are done, and with links of theirs that
 are on its disk alone; so does one that was the only one, and meets others. Which these are is seen from outside, when
@@ -93,6 +93,10 @@ class LinksFirst:
     def lets_go(self, master: str, claimer: str) -> None:
         """Judges a master that lets another one have buckets."""
         self._judge(master, f"let {claimer} have buckets")
+
+    def syncs(self, master: str, holder: str) -> None:
+        """Judges a master that says to a holder that its copies are whole."""
+        self._judge(master, f"told {holder} that its copies are whole")
 
     # -- inside --------------------------------------------------------------------------------
 

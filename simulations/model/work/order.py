@@ -42,6 +42,15 @@ class Sight(Protocol):
     def holders(self, master: str, bucket: int) -> tuple[str, ...]:
         """Returns who holds a bucket by the ring, its owner first, in the view in which a master acts."""
 
+    def fellows(self, master: str) -> frozenset[str]:
+        """Returns the others that a master counts at this moment."""
+
+    def follows(self, owner: str, other: str, bucket: int) -> bool:
+        """Tells whether, in the view of its owner, another one is sent what is acknowledged in a bucket."""
+
+    def in_service(self, master: str, bucket: int) -> bool:
+        """Tells whether a master serves a bucket at this moment."""
+
     def set_back(self, master: str) -> bool:
         """Tells whether a master's disk is as it was at an earlier time, and all was not copied anew since."""
 
@@ -129,6 +138,29 @@ class Order:
                 text = f"has a copy that says that {self.sight.name(key)} is done, and {lacking} has nothing of"
                 self._tell(holder, f"{text} {self.sight.name(link)}, which {owner} has had since {came_s:.3f} s")
                 return
+
+    def followed(self, owner: str, finder: str, links: Iterable[Key], came_s: float) -> None:
+        """Judges the word of an owner that it has links that were new to it, be it provisionally: all who follow their
+        buckets have answered that they have them, also who leaves, where those that stay are too few.
+        """
+        store, acting = self.stores.store(owner), self._acting.get(owner)
+        began_s = self._started.get(owner, 0.0)
+        if acting is None or max(acting.since_s, began_s) >= came_s or acting[:2] != self._here(owner):
+            return
+        fellows = self.sight.fellows(owner)
+        for key in links:
+            bucket = self.stores.bucket_of.get(key, -1)
+            is_new = store.known.get(key, -NEVER_S) >= came_s > self._tenures.get((owner, bucket), 0.0)
+            if not is_new or not self.sight.in_service(owner, bucket) or self.sight.deleted(key[2]):
+                continue
+            for other in sorted(fellows):
+                there = self.stores.of.get(other)
+                if there is None or not self.sight.follows(owner, other, bucket) or self._is_excused(other, key):
+                    continue
+                if there.stamp(key) < 0 and there.left.get(key, (-NEVER_S, 0))[0] < came_s:
+                    text = f"told {finder} that it has {self.sight.name(key)}, of which {other} has nothing"
+                    self._tell(owner, f"{text}, that is to be sent all that comes to bucket {bucket}")
+                    return
 
     def brought(self, keys: Iterable[Key]) -> None:
         """Judges items that a sink is given: the end of their page is with all who hold it."""

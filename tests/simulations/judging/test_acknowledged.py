@@ -98,6 +98,20 @@ def test_a_copy_that_was_there_and_is_dropped_by_now_was_acknowledged_truly() ->
     assert case.told == []
 
 
+def test_a_copy_of_what_is_somebodys_own_goes_where_the_rest_of_that_is() -> None:
+    case = Case()
+    case.stores.store("m1").held[LINK] = QUEUED
+
+    case.rules.took_in("m1", "m0", [(LINK, QUEUED)])
+    assert case.told == [
+        "at 100.000 s m1 answered m0 that it has page 2, which is its own in its view, and has it not as its own"
+    ]
+    case.stores.store("m1").records[LINK] = DONE
+    case.rules.took_in("m1", "m0", [(LINK, QUEUED)])
+
+    assert len(case.told) == 1
+
+
 def test_what_is_settled_must_be_on_as_many_disks_as_there_are_to_be() -> None:
     case = Case()
     case.stores.store("m0").records[LINK] = QUEUED

@@ -34,6 +34,12 @@ class Case:
     def promises(self, voter: str, opener: str, ballot: Ballot, vote: Vote | None = None) -> None:
         self.rules.hears(opener, Poll(FIRST, ballot), vote or Vote(voter.encode(), True))
 
+    def accepts(self, voter: str, ballot: Ballot) -> None:
+        """Lets a voter accept what the ballot's opener has put to the vote, and lets that one hear of it."""
+        poll, vote = Poll(FIRST, ballot, FOUR), Vote(voter.encode(), True, ballot, FOUR)
+        self.votes(voter, poll, vote)
+        self.rules.hears(ballot[1], poll, vote)
+
     def puts(self, opener: str, ballot: Ballot, voters: dict[str, bytes]) -> list[str]:
         self.rules.puts(opener, Poll(FIRST, ballot, voters), 3.0)
         return self.told
@@ -109,23 +115,34 @@ def test_no_two_electorates_have_one_number() -> None:
 def test_an_electorate_is_decided_by_most_of_the_one_before(accepting: str, is_amiss: bool) -> None:
     case = Case()
     if accepting:
-        case.votes(accepting, Poll(FIRST, ONE, FOUR), Vote(accepting.encode(), True, ONE, FOUR))
+        case.accepts(accepting, ONE)
 
     case.rules.elected("a", SECOND, FOUR, 5.0)
 
     assert bool(case.told) == is_amiss
 
 
+def test_what_was_promised_is_not_accepted_and_what_was_not_heard_is_not_counted() -> None:
+    case = Case()
+    case.promises("b", "a", ONE)
+    case.promises("c", "a", ONE)
+    case.votes("c", Poll(FIRST, ONE, FOUR), Vote(b"c", True, ONE, FOUR))
+
+    case.rules.elected("a", SECOND, FOUR, 5.0)
+
+    assert "as far as whoever has put it to the vote has heard" in case.told[0]
+
+
 def test_nobody_counts_by_an_electorate_that_too_few_have_accepted() -> None:
     case = Case()
-    case.votes("c", Poll(FIRST, ONE, FOUR), Vote(b"c", True))
+    case.accepts("c", ONE)
     case.rules.counts_by("a", SECOND, 3.0)
     assert case.told == []
 
     other = Case()
     other.rules.counts_by("a", SECOND, 3.0)
 
-    assert other.told == ["at 3.000 s a counts by electorate 4, which too few have accepted"]
+    assert "a counts by electorate 4, which too few have accepted" in other.told[0]
 
 
 def test_an_electorate_stands_for_a_while_before_anybody_votes_on_the_next() -> None:

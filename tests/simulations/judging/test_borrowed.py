@@ -83,7 +83,7 @@ def test_session_that_was_never_renewed_lasts_from_its_beginning() -> None:
     case = Case()
     moments = Moments(SimpleNamespace(now=0.0))
     nobody: Any = SimpleNamespace()
-    Askings(moments, nobody, nobody, case.rules, nobody)
+    Askings(moments, nobody, nobody, case.rules, nobody, nobody)
     moments.happen("m0", "Welcome", LEAVES, "s0")
     case.asks(1)
     case.sight.now_s += HELD_S

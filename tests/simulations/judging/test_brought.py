@@ -61,6 +61,16 @@ def test_copy_does_not_count_of_what_was_anothers_since(between: tuple[str, ...]
     assert len(case.looks()) == 1
 
 
+def test_copy_is_compared_again_when_something_of_others_was_joined() -> None:
+    case = Case()
+    case.rules.joins("m0", BUCKET)
+    assert len(case.looks()) == 1
+
+    case.rules.notes("m1", "m0", [BUCKET])
+
+    assert len(case.looks()) == 1
+
+
 def test_what_is_so_for_a_moment_is_on_its_way() -> None:
     case = Case()
     case.rules.started("m1")

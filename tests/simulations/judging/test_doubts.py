@@ -153,6 +153,19 @@ def test_answer_to_what_was_asked_before_the_doubt_is_none(before_s: float, is_a
     assert case.grants() == is_amiss
 
 
+@pytest.mark.parametrize(("before_s", "is_amiss"), [(0.1, True), (0.0, False)])
+def test_no_epoch_begins_on_an_answer_to_what_was_asked_before_the_doubt(before_s: float, is_amiss: bool) -> None:
+    case = Case()
+    case.now_s += 5.0
+    case.still = [(case.now_s - 6.0, case.now_s)]
+    case.now_s += 0.5
+    case.lets_go("m1", "m2", asked_s=case.now_s - 0.5 - before_s)
+
+    case.rules.begins("m0", [BUCKET])
+
+    assert bool(case.told) == is_amiss
+
+
 def test_who_has_vouched_may_have_left_since() -> None:
     case = Case()
     case.now_s += 5.0

@@ -26,6 +26,9 @@ class Seen(SeenPages):
     def fellows(self, master: str) -> frozenset[str]:
         return self.others
 
+    def holders(self, master: str, bucket: int) -> tuple[str, ...]:
+        return "m0", "m1"
+
     def away_since(self, since_s: float) -> frozenset[str]:
         return self.away
 
@@ -42,7 +45,7 @@ class Case:
     told: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.stores = Stores()
+        self.stores = Stores(bucket_of={PAGE: 4})
         self.rules = KnownEnds(self.stores, self.sight, self.replicas, self.told.append)
         own = self.stores.store("m0")
         own.records[PAGE], own.ended[PAGE] = DONE, 99.0
@@ -74,6 +77,19 @@ def test_who_is_back_is_held_to_that_from_its_first_moment_on() -> None:
     case.sight.others = frozenset({"m1"})
 
     assert "since 100.000 s" in case.brings()[0]
+
+
+@pytest.mark.parametrize("how", ["began", "noted", "ended since"])
+def test_who_is_back_brings_what_it_had_when_its_copies_are_whole(how: str) -> None:
+    case = Case()
+    case.stores.store("m1").held[PAGE] = DONE
+    case.rules.started("m0")
+    if how != "ended since":
+        del case.stores.store("m0").ended[PAGE]
+    if how == "noted":
+        case.rules.notes("m0", [4])
+
+    assert bool(case.brings()) == (how == "began")
 
 
 def test_who_was_the_only_one_brings_what_it_has() -> None:

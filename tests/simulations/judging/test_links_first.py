@@ -51,6 +51,7 @@ class Case:
         self.rules.copies("m0", "m1", [(LINK, QUEUED)])
         self.rules.copies("m0", "m1", [(PAGE, DONE)])
         self.rules.lets_go("m0", "m1")
+        self.rules.syncs("m0", "m1")
         return self.told
 
 
@@ -61,6 +62,7 @@ def test_who_begins_with_links_of_its_own_sends_them_first() -> None:
     assert case.speaks() == [
         f"at 101.000 s m0 told m1 that page 1 is done, {BEHIND}",
         f"at 101.000 s m0 let m1 have buckets, {BEHIND}",
+        f"at 101.000 s m0 told m1 that its copies are whole, {BEHIND}",
     ]
 
 
@@ -82,7 +84,7 @@ def test_who_was_alone_and_meets_somebody_sends_first_what_it_has_found() -> Non
     case.sight.others = frozenset({"m1"})
     case.rules.looks("m0")
 
-    assert len(case.speaks()) == 2
+    assert len(case.speaks()) == 3
 
 
 def test_what_is_found_when_somebody_is_there_goes_its_usual_way() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from simulations.model.loans import Loans
 
 HOST = "h0.test"
@@ -13,8 +15,14 @@ JOB, FREE = 1, 2
 class Polite:
     """Knows that one job keeps a distance, and that another one keeps none."""
 
+    now_s = 12.0
+    away: frozenset[str] = frozenset()
+
     def spaces(self, job: int, host: str) -> bool:
         return job == JOB
+
+    def away_since(self, since_s: float) -> frozenset[str]:
+        return self.away
 
 
 def lending() -> tuple[Loans, list[str]]:
@@ -47,6 +55,44 @@ def test_job_that_keeps_no_distance_has_a_host_asked_that_is_lent_for_the_sake_o
     rules.granted("m0", "s0", [(FREE, HOST)], 12.0)
 
     assert told == []
+
+
+@pytest.mark.parametrize("how", ["open", "repaid", "asked", "restarted", "over"])
+def test_owner_lets_go_of_a_bucket_when_nothing_of_it_is_lent(how: str) -> None:
+    rules, told = lending()
+    rules.lends("m0", "m1", HOST, 1, 10.0, 10.0)
+    match how:
+        case "repaid":
+            rules.repaid("m0", "m1", HOST, 1)
+        case "asked":
+            rules.asked("m0", "m1", HOST)
+        case "restarted":
+            rules.ended("m0")
+
+    rules.lets_go("m0", "m2", ["h1.test", HOST], 30.0 if how == "over" else 12.0)
+
+    said = "at 12.000 s m0 lets m2 have the bucket of h0.test, which is lent to m1 since 10.000 s"
+    assert told == ([said] if how == "open" else [])
+
+
+@pytest.mark.parametrize("how", ["lost", "heard", "repaid", "away"])
+def test_loan_of_which_nobody_heard_is_repaid(how: str) -> None:
+    rules, told = lending()
+    rules.lends("m0", "m1", HOST, 1, 10.0, 10.0)
+    sight = rules.sight
+    assert isinstance(sight, Polite)
+    match how:
+        case "heard":
+            rules.hears("m0", "m1", HOST)
+        case "repaid":
+            rules.repaid("m0", "m1", HOST, 1)
+        case "away":
+            sight.away = frozenset({"m1"})
+
+    sight.now_s = 51.0
+    rules.look()
+
+    assert bool(told) == (how == "lost")
 
 
 def test_loan_is_over_when_it_is_repaid_or_its_term_is() -> None:

@@ -31,6 +31,18 @@ class Seen(SeenPages):
     def away_since(self, since_s: float) -> frozenset[str]:
         return self.away
 
+    serving: bool = True
+    leaving: frozenset[str] = frozenset()
+
+    def fellows(self, master: str) -> frozenset[str]:
+        return frozenset({"m1", "m2", *self.leaving})
+
+    def follows(self, owner: str, other: str, bucket: int) -> bool:
+        return other in self.holders(owner, bucket)[1:] or other in self.leaving
+
+    def in_service(self, master: str, bucket: int) -> bool:
+        return self.serving
+
     def holders(self, master: str, bucket: int) -> tuple[str, ...]:
         return ("m0", "m1") if bucket == 4 else ("m0", "m2")
 
@@ -67,6 +79,42 @@ def test_an_end_goes_to_copies_when_its_links_have_theirs() -> None:
     case.stores.store("m2").held[LINK] = QUEUED
     case.rules.copied("m1", PAGE)
     assert len(case.told) == 1
+
+
+@pytest.mark.parametrize("leaving", ["", "m3"])
+def test_a_link_is_acknowledged_when_all_who_follow_its_bucket_have_it(leaving: str) -> None:
+    case = Case()
+    case.sight.leaving = frozenset(filter(None, [leaving]))
+    case.stores.store(leaving or "m2")
+
+    case.rules.followed("m0", "m1", [LINK], 108.0)
+    assert "of which m2 has nothing" in case.told[0]
+    case.stores.store("m2").held[LINK] = QUEUED
+    case.rules.followed("m0", "m1", [LINK], 108.0)
+
+    assert len(case.told) == (2 if leaving else 1)
+
+
+@pytest.mark.parametrize("why", ["known before", "another view", "taken since", "not served", "lost"])
+def test_what_an_owner_knew_or_takes_over_its_holders_may_lack(why: str) -> None:
+    case = Case()
+    match why:
+        case "known before":
+            case.stores.store("m0").known[LINK] = 107.0
+        case "another view":
+            case.sight.acts_in = 0xB
+        case "taken since":
+            case.rules.takes("m0", {5})
+        case "not served":
+            case.sight.serving = False
+        case "lost":
+            case.stores.store("m2").held[LINK] = QUEUED
+            case.stores.lose("m2", 109.5)
+            case.stores.store("m2")
+
+    case.rules.followed("m0", "m1", [LINK], 108.0)
+
+    assert case.told == []
 
 
 def test_by_another_view_others_hold_them() -> None:

@@ -12,6 +12,8 @@ from simulations.model.stores import StandingRow, Stores
 from simulations.model.takeovers import Begun, Takeovers
 
 BUCKET = 32
+MINE, RIVAL, NEXT = (5 << 12) + 1, (5 << 12) + 2, (6 << 12) + 1
+"""Two epochs of one turn, and the next."""
 
 
 @dataclass
@@ -395,3 +397,45 @@ def test_what_was_heard_while_an_older_word_was_on_its_way_to_the_disk_is_there(
     case.stands("m0", 7, 4, 3)
 
     assert bool(case.told) is is_amiss
+
+
+@pytest.mark.parametrize(("rivals", "is_amiss"), [((), True), ((RIVAL,), True), ((MINE, RIVAL), False)])
+def test_an_owner_names_the_rivals_that_it_has_served_and_heard_of(rivals: tuple[int, ...], *, is_amiss: bool) -> None:
+    case = Case(world=World(serving={"m0"}))
+    case.stands("m0", MINE)
+    case.rules.grants("m0", [BUCKET])
+    case.told.clear()
+    case.world.serving.clear()
+    case.hears("m1", Standing(RIVAL))
+    case.hears("m2", Standing(MINE))
+    case.stands("m0", NEXT, NEXT - 1, MINE - 1)
+    case.told.clear()
+
+    case.rules.begins("m0", "m1", {BUCKET: Begun(NEXT, NEXT - 1, rivals)}, 1)
+
+    assert any("had a rival" in what for what in case.told) == is_amiss
+
+
+@pytest.mark.parametrize("has_dropped", [True, False])
+def test_who_is_told_of_rivals_says_that_it_has_those_no_more_that_it_cannot_know(has_dropped: bool) -> None:
+    case = Case()
+    case.stands("m1", RIVAL)
+    before = case.stores.store("m1").standings[BUCKET]
+    case.stands("m1", NEXT, NEXT - 1, MINE - 1 if has_dropped else RIVAL)
+    case.told.clear()
+
+    case.rules.notes("m1", "m0", {BUCKET: Begun(NEXT, NEXT - 1, (MINE, RIVAL))}, {BUCKET: before}, 1)
+
+    assert any("a rival of the last one that it knew" in what for what in case.told) != has_dropped
+
+
+@pytest.mark.parametrize(("epoch", "joined"), [(6, []), (7, [("m0", BUCKET)])])
+def test_who_goes_on_under_another_epoch_has_joined_something(epoch: int, joined: list[tuple[str, int]]) -> None:
+    case, told = claimed(), list[tuple[str, int]]()
+    case.begins(6, 5, "m1", "m2")
+    case.world.serving.add("m0")
+    case.rules.joins = lambda owner, bucket: told.append((owner, bucket))
+
+    case.begins(epoch, epoch - 1, "m1")
+
+    assert told == joined
