@@ -62,7 +62,7 @@ class _Master:
 
     others: frozenset[str] = frozenset()
     missed: frozenset[str] = frozenset()
-    """Whom it has held for dead since it counted them last."""
+    """Whom it held for dead when it came to the view."""
     met: dict[str, frozenset[int]] = field(default_factory=dict)
     """Those that it has met, with the buckets that it served then, and of which it has not asked them yet,"""
     let_go_s: dict[tuple[str, int], float] = field(default_factory=dict)
@@ -91,14 +91,15 @@ class Meetings:
     def acts(self, master: str, mine: frozenset[int], others: Collection[str]) -> None:
         """Takes in that a master comes to a view: which buckets are its own in that, and who else takes part in it."""
         known, now_s = self._masters[master], self.sight.now_s
-        missed = known.missed | self.missing(master)
-        if back := (frozenset(others) - known.others) & missed:
+        missing = self.missing(master)
+        if back := (frozenset(others) - known.others) & (known.missed | missing):
             served = self._served(master, mine)
             for bucket in served:
                 self._wait(known, bucket, now_s, f"met {min(back)}, which it had held for dead")
             known.met |= dict.fromkeys(back, frozenset(served))
         known.others = frozenset(others)
-        known.missed = missed - known.others
+        # Who is held for dead no more, and takes no part, leaves or has left: it has handed over what it had.
+        known.missed = missing - known.others
         known.met = {node: served & mine for node, served in known.met.items() if node in known.others}
         known.let_go_s = {place: at_s for place, at_s in known.let_go_s.items() if place[1] in mine}
 

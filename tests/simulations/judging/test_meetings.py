@@ -23,9 +23,10 @@ class Case:
     delay: float = 1.0
     is_slow: bool = False
     asks: bool = True
+    dead: frozenset[str] = frozenset({"m1"})
 
     def __post_init__(self) -> None:
-        self.rules = Meetings(self, Permissions({HOST: BUCKET}), lambda master: frozenset({"m1"}), self.told.append)
+        self.rules = Meetings(self, Permissions({HOST: BUCKET}), lambda master: self.dead, self.told.append)
         self.comes_to()
 
     def serves(self, master: str, bucket: int) -> bool:
@@ -71,6 +72,17 @@ def test_host_is_asked_when_it_has_waited(after_s: float, delay_s: float, is_slo
     case.comes_to("m1")
 
     assert not case.grants(after_s)
+
+
+@pytest.mark.parametrize("has_left", [False, True])
+def test_who_was_held_for_dead_came_to_leave_and_is_back_has_handed_over_what_it_had(*, has_left: bool) -> None:
+    case = Case()
+    case.dead = frozenset()
+    if has_left:
+        case.comes_to("m2")
+    case.comes_to("m1", "m2")
+
+    assert case.grants() is not has_left
 
 
 def test_stored_page_is_read_at_once() -> None:
