@@ -51,6 +51,9 @@ class Seen(Protocol):
     def hindered(self, node: str, from_s: float, until_s: float) -> bool:
         """Tells whether anything befell a node in a time, so that it could not hang up."""
 
+    def disk_held_s(self, node: str, from_s: float, until_s: float) -> float:
+        """Returns for how long a node's disk was held up between two moments."""
+
 
 @dataclass(slots=True)
 class _Session:
@@ -73,7 +76,9 @@ class Permissions:
     _words: dict[tuple[str, int], list[tuple[float, str]]] = field(default_factory=lambda: defaultdict(list))
     """When others let go of a bucket for a master, and who."""
     _loans: dict[tuple[str, str], list[tuple[float, float, str]]] = field(default_factory=lambda: defaultdict(list))
-    """From when until when a master had a host on loan, and whose."""
+    """From when until when a master had a host on loan, and whose,"""
+    _repaid: dict[tuple[str, str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
+    """and when the lender heard that one of these was over."""
     _sessions: dict[str, _Session] = field(default_factory=lambda: defaultdict(_Session))
     found: list[str] = field(default_factory=list)
     """What masters have said of sessions that were over."""
@@ -103,6 +108,10 @@ class Permissions:
     def lent(self, lender: str, borrower: str, host: str, now_s: float, term_s: float) -> None:
         """Takes down that a host is lent for a time."""
         self._loans[borrower, host].append((now_s, now_s + term_s / 0.98 + GRANTED_S, lender))
+
+    def repaid(self, lender: str, borrower: str, host: str, now_s: float) -> None:
+        """Takes down that a lender hears that a loan is over."""
+        self._repaid[borrower, host, lender].append(now_s)
 
     # -- what slaves hear ----------------------------------------------------------------------
 
@@ -154,7 +163,7 @@ class Permissions:
         bucket = self.buckets.get(asked.host)
         if bucket is None:
             return
-        lenders = self._lenders(asked, at_s)
+        lenders = self._lenders(asked, at_s, seen)
         moved_s, what = self._last_move(asked.master, bucket, at_s)
         goes_on = seen.alone(asked.master, moved_s, at_s) or self._goes_on(asked.master, bucket, moved_s, at_s)
         if what == LET_GO and not lenders and not goes_on:
@@ -197,10 +206,20 @@ class Permissions:
             what == STARTED and from_s <= at_s <= until_s for at_s, what in self._moves.get((master, bucket), ())
         )
 
-    def _lenders(self, asked: Asked, at_s: float) -> list[str]:
-        """Returns the masters that had lent this host to whoever asked."""
+    def _lenders(self, asked: Asked, at_s: float, seen: Seen) -> list[str]:
+        """Returns the masters that had lent this host to whoever asked. What waited for a disk till the loan's term was
+        over begins late, under a loan that nobody has repaid.
+        """
         loans = self._loans.get((asked.master, asked.host), ())
-        return [lender for from_s, until_s, lender in loans if from_s <= at_s <= until_s]
+        return [
+            lender
+            for from_s, until_s, lender in loans
+            if from_s <= at_s <= until_s
+            or (
+                from_s <= at_s <= until_s + seen.disk_held_s(asked.master, from_s, at_s)
+                and not any(from_s <= said_s <= at_s for said_s in self._repaid[asked.master, asked.host, lender])
+            )
+        ]
 
     def _sessions_over(self, slave: str) -> Iterator[tuple[float, float]]:
         yield from self._over.get(slave, ())

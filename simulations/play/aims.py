@@ -109,6 +109,8 @@ class Aimer:
         """Blows that are to come, or to be undone."""
         self._leaving: list[asyncio.Future[None]] = []
         """Those that leave in order."""
+        self._is_over = False
+        """All is healed from now on, and nobody is struck any more."""
 
     async def run(self) -> None:
         """Lets all aims strike; returns when each has, and is undone, or the job has ended."""
@@ -118,6 +120,7 @@ class Aimer:
             await stage.until(lambda: stage.ended or not (self._waiting or self._under_way))
             await asyncio.gather(*self._leaving)
         finally:
+            self._is_over = True
             for leaving in self._leaving:
                 leaving.cancel()
             stop()
@@ -179,6 +182,8 @@ class Aimer:
 
     def _strike_meanwhile(self, aim: Aim, moment: Moment, told: dict[str, Any]) -> None:
         """Strikes while something is held up, as soon as the cluster promises to bear that."""
+        if self._is_over:
+            return
         hit = self._down() if aim.then == "start" else self._hit(aim, moment)
         if not hit or not self._may({aim.then}, hit, beyond=aim.beyond):
             again_s = self._stage.world.now + AGAIN_S
@@ -254,6 +259,8 @@ class Aimer:
         return told
 
     def _strike(self, do: str, hit: Sequence[PeerMachine], for_s: float) -> None:
+        if self._is_over:
+            return
         stage, there = self._stage, [machine for machine in hit if machine.node.up]
         masters = [machine for machine in there if isinstance(machine, Machine)]
         match do:

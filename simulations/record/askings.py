@@ -55,6 +55,7 @@ class Askings:
 
     def _repay(self, moment: Moment) -> None:
         self._loans.repaid(moment.node, moment.peer, moment.what.host, moment.what.number)
+        self._permissions.repaid(moment.node, moment.peer, moment.what.host, moment.at)
 
     def _grant(self, moment: Moment) -> None:
         pages = [(task.job, host_in(task.link.url)) for task in opened(moment.what).tasks]

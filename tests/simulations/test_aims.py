@@ -317,3 +317,18 @@ def _ended(process: subprocess.Popen[str]) -> dict[str, Any]:
     told: dict[str, Any] = json.loads(printed)
     del told["real_s"]
     return told
+
+
+@pytest.mark.slow
+def test_nobody_is_struck_any_more_when_the_job_has_ended_and_all_is_healed() -> None:
+    usual, _ = struck(Aim(kind="MirrorJob", phase=LEAVES, nth=1, do=STALL, for_s=0.3))
+    began_s = usual.figures["aims"][0]["at_s"]
+    healed_s = next(at_s for at_s, what in usual.series.marks if what == "healed")
+    late = Aim(
+        kind="MirrorJob", phase=LEAVES, nth=1, do=STALL, for_s=0.3, then="crash", apart_s=healed_s - began_s + 0.5
+    )
+
+    report, _ = struck(late)
+
+    assert usual.violations == report.violations == []
+    assert report.incidents == []

@@ -18,12 +18,16 @@ class Seen:
 
     lonely: bool = False
     frozen: bool = False
+    held_s: float = 0.0
 
     def alone(self, master: str, from_s: float, until_s: float) -> bool:
         return self.lonely
 
     def hindered(self, node: str, from_s: float, until_s: float) -> bool:
         return self.frozen
+
+    def disk_held_s(self, node: str, from_s: float, until_s: float) -> float:
+        return self.held_s
 
 
 @dataclass
@@ -86,6 +90,20 @@ def test_who_has_a_host_on_loan_asks_it_as_long_as_that_lasts(began_s: float, is
     case.rules.lent("m1", "m0", "h0.test", 11.0, 5.0)
 
     assert bool(case.told(began_s)) == is_amiss
+
+
+@pytest.mark.parametrize(("held_s", "repaid_s", "is_amiss"), [(9.0, 0.0, False), (0.0, 0.0, True), (9.0, 18.0, True)])
+def test_what_waited_for_the_disk_begins_late_under_a_loan_that_nobody_has_repaid(
+    held_s: float, repaid_s: float, is_amiss: bool
+) -> None:
+    case = Case()
+    case.rules.let_go("m0", "m9", {BUCKET}, 1.0)
+    case.rules.lent("m1", "m0", "h0.test", 11.0, 5.0)
+    if repaid_s:
+        case.rules.repaid("m1", "m0", "h0.test", repaid_s)
+    case.seen.held_s = held_s
+
+    assert bool(case.told(20.0)) is is_amiss
 
 
 @pytest.mark.parametrize(("frozen", "is_amiss"), [(False, True), (True, False)])
