@@ -11,6 +11,7 @@ waits for long then, and somebody else may be struck meanwhile.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
@@ -105,6 +106,9 @@ class Aimer:
         self._began_s = stage.world.now
         self._waiting = list(aims)
         self._seen = [0] * len(aims)
+        self._instant_s = 0.0
+        self._in_it: Counter[tuple[str, str, str]] = Counter()
+        """The moments of this instant, by kind, phase and node."""
         self._under_way = 0
         """Blows that are to come, or to be undone."""
         self._leaving: list[asyncio.Future[None]] = []
@@ -130,6 +134,10 @@ class Aimer:
                 stage.figures["aims_never_came"] = never
 
     def _hear(self, moment: Moment) -> None:
+        if moment.at != self._instant_s:
+            self._instant_s = moment.at
+            self._in_it.clear()
+        self._in_it[moment.kind, moment.phase, moment.node] += 1
         due: list[Aim] = []
         for place, aim in enumerate(self._waiting):
             if aim.kind != moment.kind or aim.phase != moment.phase or aim.of not in ("", moment.node):
@@ -141,7 +149,9 @@ class Aimer:
         for aim in due:
             with outside():
                 if self._stall(aim, moment) if aim.do == STALL else self._try(aim, moment):
-                    self._stage.came.append(Coming(aim, moment.at, moment.node))
+                    self._stage.came.append(
+                        Coming(aim, moment.at, moment.node, self._in_it[aim.kind, aim.phase, moment.node])
+                    )
                     place = self._waiting.index(aim)
                     del self._waiting[place], self._seen[place]
 

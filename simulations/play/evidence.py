@@ -34,7 +34,9 @@ class Coming(NamedTuple):
     """The fault or the aim."""
     at_s: float
     node: str = ""
-    """Where the moment was that an aim waited for."""
+    """Where the moment was that an aim waited for,"""
+    nth: int = 1
+    """and the how many of its kind it was there in that instant."""
 
 
 class SinkFound(NamedTuple):

@@ -10,6 +10,8 @@ from ..play.faults import WORDS, Fault
 
 UNDONE_BY = {"freeze": "thaw", "split": "join", "silence": "join", "ring": "join"}
 """Anything else is undone by a start."""
+LONG_S = 3600.0
+"""For what was not undone: otherwise it would be as soon as nothing else is to come."""
 DIGITS = 6
 """Times are told to the microsecond, as they are written."""
 
@@ -24,8 +26,8 @@ def faults_of(deeds: Iterable[Deed], job_s: float) -> Iterator[Fault]:
         ends = (d.at_s for d in known[place + 1 :] if d.do == undo and (undo == "join" or set(d.who) & set(deed.who)))
         until_s = next(ends, None)
         for_s = None if until_s is None or deed.do == "bury" else max(round(until_s - deed.at_s, DIGITS), 0.001)
-        if WORDS[deed.do].alone and for_s is None:
-            for_s = 3600.0
+        if WORDS[deed.do].end is not None and for_s is None:
+            for_s = LONG_S
         who, groups, change = () if deed.groups else deed.who, deed.groups, dict[str, Any]()
         if deed.do == "silence":
             (who, deaf), groups = deed.groups, ()

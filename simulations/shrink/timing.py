@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from ..play.aims import Aim
 from ..play.evidence import Coming
-from ..play.faults import Fault
+from ..play.faults import WORDS, Fault
 from ..whole.outcome import Report
 from .case import Case, Part
-from .deeds import DIGITS
+from .deeds import DIGITS, LONG_S
 
 
 def timed(case: Case, report: Report) -> Case:
@@ -41,12 +41,13 @@ def began(report: Report) -> float:
 
 def _timed(came: Iterable[Coming], report: Report) -> Iterator[Part]:
     began_s = began(report)
-    for part, at_s, node in came:
+    for part, at_s, node, nth in came:
         since_s = round(at_s - began_s, DIGITS)
         if isinstance(part, Aim):
             # Not the moment after it, by as much as was rounded.
-            yield replace(part, nth=1, of=node, after_s=max(0.0, round(since_s - 10**-DIGITS, DIGITS)))
+            yield replace(part, nth=nth, of=node, after_s=max(0.0, round(since_s - 10**-DIGITS, DIGITS)))
         elif isinstance(part, Fault) and part.every_s is None:
-            yield replace(part, at_s=since_s, at_share=None, whole=False)
+            for_s = LONG_S if part.for_s is None and WORDS[part.do].end is not None else part.for_s
+            yield replace(part, at_s=since_s, at_share=None, whole=False, for_s=for_s)
         elif isinstance(part, Fault):
             yield part

@@ -23,7 +23,7 @@ from simulations.play.series import Series
 from simulations.scenarios import SCENARIOS
 from simulations.scenarios.aimed import drawn_aims, drawn_faults
 from simulations.shrink.case import Case, case_of, recorded, text_of
-from simulations.shrink.deeds import faults_of
+from simulations.shrink.deeds import LONG_S, faults_of
 from simulations.shrink.failures import failure_of
 from simulations.shrink.least import least, numbers_told
 from simulations.shrink.reduction import Reduction, TimeIsUp
@@ -105,15 +105,15 @@ def test_what_came_is_told_by_its_time_and_what_did_not_is_gone() -> None:
     case = Case(OPTIONS, WebPlan(pages=30), Law(), (share, aim, late))
     report = Report(
         OPTIONS, "", 30.0, 0.0, {}, [], series=Series(marks=[(2.0, "the job begins")]),
-        came=[Coming(aim, 12.0, "m3"), Coming(share, 14.5)],
+        came=[Coming(aim, 12.0, "m3", 2), Coming(share, 14.5)],
     )  # fmt: skip
 
     crash, again = timed(case, report).parts
 
-    assert isinstance(crash, Fault) and (crash.at_s, crash.at_share) == (12.5, None)
+    assert isinstance(crash, Fault) and (crash.at_s, crash.at_share, crash.for_s) == (12.5, None, LONG_S)
     assert isinstance(again, Aim) and (again.of, again.nth, again.after_s) == (
         "m3",
-        1,
+        2,
         pytest.approx(9.999999, abs=1e-9),
     )
     assert early(case, report).parts == (share, aim)
@@ -207,7 +207,7 @@ def test_what_a_scenario_did_becomes_faults_of_a_plan_at_the_same_times() -> Non
         ("split", 3.0, 2.0, (), (("m0",), ("m2",))),
         ("silence", 5.5, 0.5, ("m0",), ()),
         ("ring", 6.2, 0.5, (), ()),
-        ("freeze", 8.0, None, ("m2",), ()),
+        ("freeze", 8.0, LONG_S, ("m2",), ()),
     ]
     assert faults[2].change == {"unheard_by": ["m1", "m2"]}
 
