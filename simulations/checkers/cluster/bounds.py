@@ -41,7 +41,8 @@ def bounds(evidence: Evidence) -> dict[str, int]:
         "links under way": min(WAITING_MAX, 2 * links),
         # Each page is told as a link and as an end, to each holder.
         "copies under way": min(WAITING_MAX, 2 * max(1, copies - 1) * len(pages) + 100),
-        "spooled links": links,
+        # Start URLs are told as links are.
+        "spooled links": links + len(evidence.web.starts),
         "leases of a session": 2 * CONCURRENT_MAX,
         # One each way, and as many again while a lost one is being replaced.
         "connections": 32 + 4 * peers,
