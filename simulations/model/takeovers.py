@@ -77,6 +77,15 @@ class Word(NamedTuple):
 NEVER: Final = Word(-inf, None, -inf)
 
 
+class _Rivals(NamedTuple):
+    """Rivals of epochs that may have been served, of which somebody has heard in a view, and these epochs."""
+
+    view: int
+    known: frozenset[int] = frozenset()
+    last: int = 0
+    """The last epoch of all that it has heard of in this view."""
+
+
 class Begun(NamedTuple):
     """An epoch under which a bucket goes on, and the last one before under which anything may be acknowledged."""
 
@@ -169,8 +178,8 @@ class Takeovers:
     _may: dict[str, dict[int, _Had]] = field(default_factory=lambda: defaultdict(dict))
     _to_drop: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     """Of which buckets somebody was told to drop its copies, while its disk does not say yet that it has nothing."""
-    _rivals: dict[tuple[str, int], tuple[int, frozenset[int]]] = field(default_factory=dict)
-    """Rivals of epochs that may have been served, of which somebody has heard in a view, and these epochs."""
+    _rivals: dict[tuple[str, int], _Rivals] = field(default_factory=dict)
+    """What somebody has heard of epochs beside each other."""
 
     def started(self, node: str) -> None:
         """Takes in that a master begins anew, with what its disk says."""
@@ -215,8 +224,6 @@ class Takeovers:
                 self._tell(owner, f"tells {other} of epoch {epoch} of bucket {bucket}, which is not on its disk")
             if epoch not in begun:
                 goes_on = self.sight.serves(owner, bucket)
-                if goes_on and begun and epoch > max(begun):
-                    self.joins(owner, bucket)
                 begun[epoch] = _Beginning(others, goes_on)
                 self._names_rivals(owner, bucket, epochs[bucket])
                 if not goes_on:
@@ -330,6 +337,8 @@ class Takeovers:
         """Judges what a disk says of a bucket from now on."""
         if bucket in self.watched:
             self._had(node, bucket, before)
+            if before is not None and before.epoch < row.epoch and self.sight.serves(node, bucket):
+                self.joins(node, bucket)
             if before is None or before.epoch < row.epoch:
                 self._untold.pop((node, bucket), None)
                 begins = self.sight.owns(node, bucket) and not self.sight.serves(node, bucket)
@@ -386,23 +395,27 @@ class Takeovers:
         was another's. One that it has begun in vain is empty.
         """
         row, place = self.stores.store(claimer).standings.get(bucket), (claimer, bucket)
-        if row is None or not are_rivals(epoch, row.epoch):
-            return
-        if row.epoch not in self._begun[place] or self._served[bucket].get(row.epoch) == claimer:
-            view, known = self._rivals.get(place, (0, frozenset()))
-            now = self.sight.view(claimer)
-            self._rivals[place] = now, (known if view == now else frozenset()) | {epoch, row.epoch}
+        view, heard = self.sight.view(claimer), self._rivals.get(place)
+        if heard is None or heard.view != view:
+            heard = _Rivals(view)
+        known = heard.known
+        mine = 0 if row is None else row.epoch
+        is_empty = mine in self._begun[place] and self._served[bucket].get(mine) != claimer
+        if are_rivals(epoch, mine) and not is_empty:
+            known |= {epoch, mine}
+        self._rivals[place] = _Rivals(view, known, max(heard.last, epoch))
 
     def _names_rivals(self, owner: str, bucket: int, begun: Begun) -> None:
         """Judges what an owner says of a new epoch: it names the rivals that it has heard of, and what it knew beside
         them. Who has heard of one only cannot have what came under the other.
         """
-        view, known = self._rivals.get((owner, bucket), (0, frozenset()))
-        if not known or begun.epoch <= max(known):
+        heard = self._rivals.get((owner, bucket))
+        if heard is None or not heard.known or begun.epoch <= max(heard.known):
             return
         del self._rivals[owner, bucket]
-        unnamed = known.difference((begun.since, *begun.rivals))
-        if unnamed and view == self.sight.view(owner):
+        unnamed = heard.known.difference((begun.since, *begun.rivals))
+        # Who knows of a later turn has joined them before.
+        if unnamed and heard.last <= max(heard.known) and heard.view == self.sight.view(owner):
             text = f"begins epoch {begun.epoch} of bucket {bucket}, and does not say that {min(unnamed)}"
             self._tell(owner, f"{text} had a rival, though it knew of one and has heard of the other")
 

@@ -429,13 +429,27 @@ def test_who_is_told_of_rivals_says_that_it_has_those_no_more_that_it_cannot_kno
     assert any("a rival of the last one that it knew" in what for what in case.told) != has_dropped
 
 
-@pytest.mark.parametrize(("epoch", "joined"), [(6, []), (7, [("m0", BUCKET)])])
-def test_who_goes_on_under_another_epoch_has_joined_something(epoch: int, joined: list[tuple[str, int]]) -> None:
-    case, told = claimed(), list[tuple[str, int]]()
+@pytest.mark.parametrize(("serving", "epoch"), [(True, 6), (True, 7), (False, 7)])
+def test_who_goes_on_under_another_epoch_has_joined_something(epoch: int, *, serving: bool) -> None:
+    case, joined = claimed(), list[tuple[str, int]]()
     case.begins(6, 5, "m1", "m2")
-    case.world.serving.add("m0")
-    case.rules.joins = lambda owner, bucket: told.append((owner, bucket))
+    case.world.serving |= {"m0"} if serving else set()
+    case.rules.joins = lambda owner, bucket: joined.append((owner, bucket))
 
-    case.begins(epoch, epoch - 1, "m1")
+    case.stands("m0", epoch)
 
-    assert told == joined
+    assert joined == ([("m0", BUCKET)] if serving and epoch > 6 else [])
+
+
+def test_who_hears_of_a_later_turn_need_not_name_the_rivals_before_it() -> None:
+    case = Case()
+    case.stands("m0", MINE)
+    case.hears("m1", Standing(NEXT + 1))
+    case.hears("m2", Standing(RIVAL))
+    later = NEXT + (1 << 12)
+    case.stands("m0", later, later - 1, MINE - 1)
+    case.told.clear()
+
+    case.rules.begins("m0", "m1", {BUCKET: Begun(later, NEXT + 1)}, 1)
+
+    assert not any("had a rival" in what for what in case.told)
