@@ -392,7 +392,7 @@ class Takeovers:
 
     def _hears_of_rival(self, claimer: str, bucket: int, epoch: int) -> None:
         """Takes in that a claimer hears of a rival of the last epoch that it knows: of one that it has served, or that
-        was another's. One that it has begun in vain is empty.
+        was another's. One that it has begun in vain is empty, whether it has told somebody of it or nobody.
         """
         row, place = self.stores.store(claimer).standings.get(bucket), (claimer, bucket)
         view, heard = self.sight.view(claimer), self._rivals.get(place)
@@ -400,7 +400,8 @@ class Takeovers:
             heard = _Rivals(view)
         known = heard.known
         mine = 0 if row is None else row.epoch
-        is_empty = mine in self._begun[place] and self._served[bucket].get(mine) != claimer
+        in_vain = mine in self._begun[place] or self._untold.get(place) == mine
+        is_empty = in_vain and self._served[bucket].get(mine) != claimer
         if are_rivals(epoch, mine) and not is_empty:
             known |= {epoch, mine}
         self._rivals[place] = _Rivals(view, known, max(heard.last, epoch))

@@ -453,3 +453,16 @@ def test_who_hears_of_a_later_turn_need_not_name_the_rivals_before_it() -> None:
     case.rules.begins("m0", "m1", {BUCKET: Begun(later, NEXT + 1)}, 1)
 
     assert not any("had a rival" in what for what in case.told)
+
+
+def test_an_epoch_that_is_written_down_and_told_to_nobody_has_no_rivals_that_are_to_be_named() -> None:
+    case = Case()
+    case.hears("m1", Standing(RIVAL - (1 << 12)))
+    case.stands("m0", MINE)
+    case.hears("m1", Standing(RIVAL))
+    case.stands("m0", NEXT, NEXT - 1, MINE - 1)
+    case.told.clear()
+
+    case.rules.begins("m0", "m1", {BUCKET: Begun(NEXT, NEXT - 1, (RIVAL,))}, 1)
+
+    assert not any("had a rival" in what for what in case.told)
