@@ -1,10 +1,12 @@
 """The lines of the protocol: those of the functions in its modules, by the function that each is in.
 
-What runs when a module is read (its constants, classes and imports) is none of them.
+What runs when a module is read (its constants, classes and imports) is none of them, nor is a function that has no
+code of its own, as those that say what somebody else must be able to do.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 from collections.abc import Iterator
 from functools import cache
@@ -59,7 +61,10 @@ def protocol_lines() -> dict[tuple[str, int], Line]:
             texts = path.read_text(encoding="utf-8").splitlines()
             spec = importlib.util.find_spec(f"p2pcrawl.{module}")
             file = (spec.origin if spec is not None else None) or str(path)
+            empty = _without_code("\n".join(texts))
             for code in _functions(compile("\n".join(texts), file, "exec", dont_inherit=True)):
+                if code.co_firstlineno in empty:
+                    continue
                 function = code.co_qualname.partition(".<locals>")[0]
                 for number in sorted({line for _, _, line in code.co_lines() if line}):
                     found.setdefault((file, number), Line(module, function, number, texts[number - 1].strip()))
@@ -73,11 +78,26 @@ def is_of_protocol(code: CodeType) -> bool:
 
 def _functions(code: CodeType) -> Iterator[CodeType]:
     """Yields the code of all functions in some code; what a module or a class does when it is made is none."""
+    of_function = bool(code.co_flags & _OPTIMIZED)
     for each in code.co_consts:
         if isinstance(each, CodeType):
-            if each.co_flags & _OPTIMIZED:
+            if each.co_flags & _OPTIMIZED and (of_function or each.co_name not in _COMPREHENSIONS):
                 yield each
             yield from _functions(each)
+
+
+def _without_code(text: str) -> frozenset[int]:
+    """Returns the first lines of the functions that have a docstring at most."""
+    return frozenset(
+        min([each.lineno, *(decorator.lineno for decorator in each.decorator_list)])
+        for each in ast.walk(ast.parse(text))
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
+        and all(isinstance(step, ast.Expr) and isinstance(step.value, ast.Constant) for step in each.body)
+    )
+
+
+_COMPREHENSIONS: Final = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+"""Those of a module or a class run when it is read."""
 
 
 _OPTIMIZED: Final = 0x1

@@ -64,6 +64,14 @@ def test_protocol_is_made_of_the_lines_of_its_functions() -> None:
     assert is_of_protocol(covered.run.__code__) is False
 
 
+def test_what_runs_when_a_module_is_read_and_what_only_says_what_others_do_is_no_line() -> None:
+    places = {line.place for line in protocol_lines().values()}
+
+    assert "core.buckets.bitmaps:<listcomp>" not in places
+    assert "core.ring.rendezvous:Ring.owners" not in places
+    assert "core.ring.rendezvous:Rendezvous.owners" in places
+
+
 def test_corpus_is_read_as_it_was_written(tmp_path: Path) -> None:
     line = Line("core.control", "steered", 12, "return None")
     path = tmp_path / "corpus.txt"
