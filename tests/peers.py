@@ -35,6 +35,7 @@ class FakePeers:
         self.me = me
         self.everybody = list(members)
         self.away: list[Member] = []
+        self.to_be_asked = False
         self.answer = answer
 
     @property
@@ -52,6 +53,9 @@ class FakePeers:
 
     def known(self, node: NodeId) -> Member | None:
         return next((m for m in [*self.members(), *self.away] if m.id == node), None)
+
+    def all_asked(self) -> bool:
+        return not self.to_be_asked
 
     def missing(self) -> Sequence[Member]:
         return self.away

@@ -45,6 +45,9 @@ class Peers(Protocol):
     def known(self, node: NodeId) -> Member | None:
         """Returns the member, if it is known at all: it may be dead, or have left."""
 
+    def all_asked(self) -> bool:
+        """Tells whether each that this one began to join through was asked once, and has answered, or will not."""
+
     def missing(self) -> Sequence[Member]:
         """Returns those that went without handing over what they have, and are waited for."""
 

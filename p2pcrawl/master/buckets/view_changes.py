@@ -33,6 +33,8 @@ QUIET_S = 0.3
 gossip."""
 COMING_S = 2.0
 """No newcomer waits longer for others that follow it."""
+LOOK_ON_S = 0.2
+"""Between two looks at whether all have been asked by one that found nobody yet."""
 COME_S = 1.0
 """How long a claim in a view that is not ours yet waits for us to come to it."""
 
@@ -83,7 +85,8 @@ class Views:
         """Takes the first view. ``looking``: there may be others, who are being looked for."""
         if looking:
             self._caution.look()
-            asyncio.get_running_loop().call_later(TIMINGS.looking_s, self._look_no_longer)
+            loop = asyncio.get_running_loop()
+            loop.call_later(TIMINGS.looking_s, self._look_no_longer, loop.time() + TIMINGS.patience_s)
         self.take()
 
     def happened(self, event: Event) -> None:
@@ -159,10 +162,16 @@ class Views:
         self._stores.update((member.id, member.store) for member in members)
         return restarted, wiped
 
-    def _look_no_longer(self) -> None:
-        if self._caution.looking and len(self._peers.members()) > 1:
-            # Somebody was found while we waited for others that follow.
-            self.take()
+    def _look_no_longer(self, until: float) -> None:
+        """Begins with those that were found; alone not before each that is known was asked, or it takes too long."""
+        if self._caution.looking:
+            loop = asyncio.get_running_loop()
+            if len(self._peers.members()) > 1:
+                # Somebody was found while we waited for others that follow.
+                self.take()
+            elif loop.time() < until and not self._peers.all_asked():
+                loop.call_later(LOOK_ON_S, self._look_no_longer, until)
+                return
         self._caution.look_no_longer()
 
     # -- newcomers ----------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from simulations.checkers import CHECKERS, Evidence, violations
+from simulations.checkers.wanted import entries
 from simulations.checkers.work import told
 from simulations.observe.alarms import Alarm
 from simulations.observe.contents import Content
@@ -678,6 +679,20 @@ def test_page_may_be_gone_with_all_disks_that_had_its_bucket() -> None:
 
     assert {violation.checker for violation in violations(evidence)}
     assert violations(replace(evidence, destroyed=frozenset({LOST}))) == []
+
+
+@pytest.mark.parametrize(("died_s", "is_amiss"), [(9.0, True), (11.0, False)])
+def test_that_a_page_was_put_in_may_be_gone_with_all_disks_that_had_its_bucket_since(
+    died_s: float, is_amiss: bool
+) -> None:
+    evidence = flawless()
+    take_an_entry_for_a_link(evidence)
+    url = evidence.held["m0"][0].url
+    evidence.incidents.append(Incident("power loss", frozenset({"m1"}), died_s, died_s, frozenset()))
+
+    found = list(entries.check(replace(evidence, bucket_of={print_of(url): LOST}, destroyed=frozenset({LOST}))))
+
+    assert bool(found) is is_amiss
 
 
 def test_a_flawless_run_has_no_violations() -> None:

@@ -104,6 +104,29 @@ async def test_newcomer_that_waits_for_more_to_come_does_not_begin_alone_meanwhi
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("patience_s", "begins"), [(60.0, False), (0.3, True)])
+async def test_one_that_was_here_before_begins_alone_when_all_have_been_asked_or_it_takes_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patience_s: float, begins: bool
+) -> None:
+    """The living one among many dead may be asked last: till then others may be doing what is on its own disk."""
+    monkeypatch.setattr(views, "TIMINGS", replace(TIMINGS, looking_s=0.05, patience_s=patience_s))
+    monkeypatch.setattr(views, "LOOK_ON_S", 0.02)
+
+    def looking(town: FakeCluster) -> None:
+        town.looking = True
+        for house in town.houses.values():
+            house.cluster.peers.to_be_asked = True
+
+    async with town_of(tmp_path, "1", answer=Web(), setup=looking) as (_, (one,)):
+        await asyncio.sleep(0.5)
+        alone_meanwhile = not one.cluster.caution.looking
+        one.cluster.peers.to_be_asked = False
+        await eventually(lambda: settled((one,)) and not one.cluster.caution.looking)
+
+        assert alone_meanwhile is begins
+
+
+@pytest.mark.slow
 async def test_claim_waits_for_a_view_that_is_on_its_way_and_is_not_repeated(tmp_path: Path) -> None:
     async with town_of(tmp_path, "1", "2", answer=Web(), setup=alone) as (town, houses):
         ids = [house.id for house in houses]

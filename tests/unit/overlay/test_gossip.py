@@ -40,10 +40,13 @@ async def test_whoever_joins_through_many_asks_the_last_of_them_too_while_the_fi
 
     async with node() as one:
         driver = GossipDriver(one.membership, one.port, exchange, lambda event: None)
-        driver.join(addresses)
+        driver.start(addresses)
         await until(lambda: len(asked) == EXCHANGES_MAX)
+        before = driver.all_asked
         silent.set()
         await until(lambda: len(asked) == len(addresses))
+        await until(lambda: driver.all_asked)
         await driver.close()
 
+    assert not before
     assert asked == addresses

@@ -17,6 +17,14 @@ MUTANTS = (
         harm="A bucket comes back while its rows are made copies: links that were acknowledged since are forgotten.",
     ),
     Mutant(
+        name="begins-before-all-were-asked",
+        kind=Slip.EARLY,
+        where=_BUCKETS + "view_changes:Views._look_no_longer",
+        old="loop.time() < until and not self._peers.all_asked()",
+        new="False",
+        harm="One that comes back among many dead does again, alone, what a living one did that it has not asked yet.",
+    ),
+    Mutant(
         name="late-copies-forgotten",
         kind=Slip.CLEANUP,
         where="p2pcrawl.core.buckets.ownership:Ownership.given_up",
