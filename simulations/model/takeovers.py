@@ -111,7 +111,7 @@ class _Had:
     """The word that somebody may give on a bucket."""
 
     epoch: int = 0
-    """The last epoch that it has heard of,"""
+    """The last epoch that it has noted, or said to know,"""
     spans: Spans = ()
     """those of which it may have all,"""
     coming: list[tuple[int, Span]] = field(default_factory=list)
@@ -248,7 +248,7 @@ class Takeovers:
                 self._says(master, bucket, standing, f"told {claimer}")
                 if not (bucket in self._to_drop[master] and _is_nothing(standing)):
                     self._no_less(master, bucket, _spans_of(standing), _spans_of(standing_of(row)), f"told {claimer}")
-            elif not (had := self._had(master, bucket)).epoch:
+            elif not (had := self._had(master, bucket)).epoch and not had.coming:
                 # Nobody has told it of any: it began these as it was alone, and they are empty.
                 had.has(standing.epoch, _spans_of(standing))
 
@@ -285,7 +285,7 @@ class Takeovers:
             if row is None or standing.epoch >= epoch or _is_nothing(standing_of(row)):
                 continue
             strange = _strange(standing.epoch, Begun(epoch, since, rivals))
-            if are_rivals(self._had(node, bucket).under, standing.epoch):
+            if are_rivals(under := self._had(node, bucket).under, standing.epoch) and under > standing.epoch:
                 # Of what it knew till it was told that its copies are whole under a rival it says nothing any more.
                 strange.append(standing.epoch)
             spans = _without(_spans_of(standing), strange)
@@ -458,15 +458,15 @@ class Takeovers:
     def _follows(self, owner: str, other: str, bucket: int, epoch: int, since: int) -> None:
         """Takes in that somebody hears of an epoch, and is sent what comes or not."""
         last = epoch if self.sight.follows(owner, other, bucket) else epoch - 1
-        had = self._had(other, bucket)
-        had.epoch = max(had.epoch, epoch)
-        had.coming.append((epoch, (min(since, last), last)))
+        self._had(other, bucket).coming.append((epoch, (min(since, last), last)))
 
     def _says(self, node: str, bucket: int, standing: Standing, how: str) -> None:
         """Judges what somebody says to have of a bucket: no more than it may."""
         had = self._had(node, bucket)
-        # What it began itself and never served is empty.
-        allowed = _joined((*had.all, (had.epoch, max(had.epoch, standing.epoch))))
+        # What it began itself and never served is empty. Who begins one before another, or beside it, never heard of it.
+        told = (of for of, _ in had.coming if of <= standing.epoch and not are_rivals(of, standing.epoch))
+        known = max((had.epoch, *told))
+        allowed = _joined((*had.all, (known, max(known, standing.epoch))))
         spans = _spans_of(standing)
         self._epochs[bucket].add(standing.epoch)
         if not self._is_all(bucket, allowed, self._sure(bucket, standing)):

@@ -368,6 +368,39 @@ def test_who_begins_an_epoch_alone_says_nothing_of_a_rival_of_which_it_was_told_
     assert any("was brought" in each for each in case.told) == is_amiss
 
 
+@pytest.mark.parametrize(
+    ("told", "is_amiss"),
+    [((4 << 12) + 4, False), ((5 << 12) + 4, False), ((4 << 12) + 9, True), ((3 << 12) + 10, True)],
+)
+def test_who_begins_an_epoch_before_or_beside_one_of_which_it_was_told_in_vain_does_not_know_that(
+    told: int, *, is_amiss: bool
+) -> None:
+    """What went on beyond a cut under a lower turn passes for what it has (docs/copies.md)."""
+    case, beyond, own = Case(), (3 << 12) + 8, (4 << 12) + 9
+    case.hears("m1", Standing(beyond, beyond))
+    case.stands("m2", (3 << 12) + 5)
+    case.begins(told, told, "m2")
+    case.told.clear()
+
+    case.stands("m2", own)
+
+    assert any("was brought" in each for each in case.told) == is_amiss
+
+
+@pytest.mark.parametrize(("rival", "is_amiss"), [((3 << 12) + 9, False), ((3 << 12) + 2, True)])
+def test_word_that_copies_are_whole_under_an_earlier_rival_is_none(rival: int, *, is_amiss: bool) -> None:
+    case, mine, joins = Case(), (3 << 12) + 4, (4 << 12) + 9
+    case.stands("m1", mine)
+    before = case.stores.store("m1").standings[BUCKET]
+    case.rules.is_whole("m1", {BUCKET: rival})
+    case.stands("m1", joins, joins, mine - 1)
+    case.told.clear()
+
+    case.rules.notes("m1", "m0", {BUCKET: Begun(joins, joins, (mine, rival))}, {BUCKET: before}, 1)
+
+    assert any("agreed to epoch" in each for each in case.told) == is_amiss
+
+
 @pytest.mark.parametrize(("is_told", "is_amiss"), [(True, False), (False, True)])
 def test_who_was_told_that_its_copies_are_whole_under_a_rival_says_nothing_of_what_it_had(
     *, is_told: bool, is_amiss: bool
