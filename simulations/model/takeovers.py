@@ -463,7 +463,7 @@ class Takeovers:
     def _says(self, node: str, bucket: int, standing: Standing, how: str) -> None:
         """Judges what somebody says to have of a bucket: no more than it may."""
         had = self._had(node, bucket)
-        # What it began itself and never served is empty. Who begins one before another, or beside it, never heard of it.
+        # What it began itself and never served is empty. Who begins one before or beside another never heard of that.
         told = (of for of, _ in had.coming if of <= standing.epoch and not are_rivals(of, standing.epoch))
         known = max((had.epoch, *told))
         allowed = _joined((*had.all, (known, max(known, standing.epoch))))
