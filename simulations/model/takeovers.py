@@ -122,6 +122,8 @@ class _Had:
     """the last one under which it was told so."""
     heard: Spans = ()
     """What those have that have let go for it since its disk last said anything."""
+    named: dict[int, frozenset[int]] = field(default_factory=dict)
+    """The rivals of which it was told, by the epoch with which it was, in this life."""
 
     @property
     def all(self) -> Spans:
@@ -178,6 +180,8 @@ class Takeovers:
     _may: dict[str, dict[int, _Had]] = field(default_factory=lambda: defaultdict(dict))
     _to_drop: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     """Of which buckets somebody was told to drop its copies, while its disk does not say yet that it has nothing."""
+    _giving: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    """Of which buckets somebody was told that they are taken, and has not said that it has given them up."""
     _rivals: dict[tuple[str, int], _Rivals] = field(default_factory=dict)
     """What somebody has heard of epochs beside each other."""
 
@@ -190,6 +194,7 @@ class Takeovers:
                 del known[place]
         self._may.pop(node, None)
         self._to_drop.pop(node, None)
+        self._giving.pop(node, None)
 
     def go_on(self, owner: str, buckets: Iterable[int]) -> bool:
         """Tells whether an owner serves any of these all along, and tells of no epoch that begins."""
@@ -272,10 +277,19 @@ class Takeovers:
 
     # -- what standings say --------------------------------------------------------------------
 
+    def is_told(self, node: str, epochs: Mapping[int, Begun]) -> None:
+        """Takes in that somebody is told of epochs, and of rivals with them."""
+        for bucket, (epoch, _, rivals) in self._watched(epochs):
+            self._giving[node].add(bucket)
+            row = self.stores.store(node).standings.get(bucket)
+            if rivals and (row is None or row.epoch < epoch):
+                self._had(node, bucket).named[epoch] = frozenset(rivals)
+
     def notes(
         self, node: str, owner: str, epochs: Mapping[int, Begun], before: Mapping[int, StandingRow | None], view: int
     ) -> None:
         """Judges the yes of one that hears of epochs; ``before``: what its disk said when it did, in this view."""
+        self._giving[node].difference_update(epochs)
         if not view == self.sight.view(node) == self.sight.view(owner):
             # By its own it may be one that follows them, or not, as it was when it was told.
             return
@@ -284,7 +298,10 @@ class Takeovers:
             standing = Standing(0) if had is None else standing_of(had)
             if row is None or standing.epoch >= epoch or _is_nothing(standing_of(row)):
                 continue
-            strange = _strange(standing.epoch, Begun(epoch, since, rivals))
+            # What it has said since it was told of them with the epoch that it knew counts for those.
+            known = self._had(node, bucket).named.get(standing.epoch, frozenset())
+            news = tuple(each for each in rivals if each not in known)
+            strange = _strange(standing.epoch, Begun(epoch, since, news))
             if are_rivals(under := self._had(node, bucket).under, standing.epoch) and under > standing.epoch:
                 # Of what it knew till it was told that its copies are whole under a rival it says nothing any more.
                 strange.append(standing.epoch)
@@ -307,22 +324,31 @@ class Takeovers:
             if row is None or not _covers(_spans_of(standing_of(row)), [(0, epoch)]):
                 had.whole = epoch
 
-    def is_to_drop(self, node: str, buckets: Iterable[int]) -> None:
+    def is_to_drop(self, node: str, buckets: Iterable[int]) -> frozenset[int]:
         """Takes in that somebody is told to drop its copies: from now on it has nothing of them by its word, and by its
-        disk as soon as that has noted it.
+        disk as soon as that has noted it. Returns those that it may keep: it is just giving them up.
         """
         self._to_drop[node].update(self.watched.intersection(buckets))
+        return frozenset(self._giving[node].intersection(buckets))
 
     def has_answered(self, node: str, buckets: Iterable[int]) -> None:
         """Takes in that somebody has dropped its copies, or has said that it does not."""
         self._to_drop[node].difference_update(buckets)
 
-    def drops(self, node: str, owner: str, epochs: Mapping[int, int], before: Mapping[int, StandingRow | None]) -> None:
+    def drops(
+        self,
+        node: str,
+        owner: str,
+        epochs: Mapping[int, int],
+        before: Mapping[int, StandingRow | None],
+        giving: Collection[int] = (),
+    ) -> None:
         """Judges the yes of one that is told to drop its copies, under these epochs: it has heard of them, or has
-        nothing, and its disk says so. ``before``: what that said when the word came.
+        nothing, and its disk says so. ``before``: what that said when the word came; ``giving``: what it was giving up
+        then, and drops when it is told again.
         """
         for bucket, epoch in self._watched(epochs):
-            if self.sight.keeps(node, bucket):
+            if bucket in giving or self.sight.keeps(node, bucket):
                 continue
             row, was = self.stores.store(node).standings.get(bucket), before.get(bucket)
             self._had(node, bucket).has_nothing(epoch)

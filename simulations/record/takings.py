@@ -97,6 +97,7 @@ class Takings:
         epochs = self._epochs(moment.what)
         what = epochs, self._said(moment.node, epochs), self._takeovers.sight.view(moment.node)
         self._told.came(moment.node, moment.peer, moment.what.id, moment.at, what)
+        self._takeovers.is_told(moment.node, epochs)
 
     def _notes(self, moment: Moment) -> None:
         asked = self._told.answered(moment.node, moment.peer, opened(moment.what).id)
@@ -116,9 +117,8 @@ class Takings:
     def _is_to_drop(self, moment: Moment) -> None:
         message, epochs = moment.what, self._counters(moment.what)
         if not message.few:
-            what = epochs, self._said(moment.node, epochs)
+            what = epochs, self._said(moment.node, epochs), self._takeovers.is_to_drop(moment.node, epochs)
             self._drops.came(moment.node, moment.peer, message.id, moment.at, what)
-            self._takeovers.is_to_drop(moment.node, epochs)
 
     def _drops_it(self, moment: Moment) -> None:
         message = opened(moment.what)

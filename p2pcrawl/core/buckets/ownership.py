@@ -139,6 +139,9 @@ class Ownership:
     """and where others may have begun epochs beside ours."""
     _alone: dict[int, Standing] = field(default_factory=dict)
     """What we had ourselves of buckets of ours that are not served yet, before what others have was joined to it."""
+    _named: dict[int, tuple[int, frozenset[int]]] = field(default_factory=dict)
+    """The last epoch of a bucket with which we were told of rivals, and these: what we say to have since counts for
+    them."""
     withdrawn: set[int] = field(default_factory=set)
     """Buckets of which we may have less than we have written down."""
     _late: set[int] = field(default_factory=set)
@@ -213,7 +216,7 @@ class Ownership:
             return  # Who never heard of an epoch of it adds nothing.
         ours = self.standing(bucket)
         if self._is_rival(bucket, theirs.epoch):
-            self._remember(bucket, ours)
+            self._remember(bucket, ours, theirs.epoch)
             self._join_rival(bucket, ours, theirs)
             return
         if not ours.lack and theirs.epoch <= ours.epoch:
@@ -231,9 +234,12 @@ class Ownership:
                 # Ours has to be another.
                 self.counters[bucket] = self._next(self.counters[bucket])
 
-    def _remember(self, bucket: int, ours: Standing) -> None:
+    def _remember(self, bucket: int, ours: Standing, rival: int = 0) -> None:
+        """Remembers what we had alone, which says nothing of a rival, whatever it covers."""
         if not self.states.serves(bucket):
-            self._alone.setdefault(bucket, ours)
+            had = self._alone.setdefault(bucket, ours)
+            if rival:
+                self._alone[bucket] = standing_of(had.epoch, without(had.spans, [rival]))
 
     def _withdraw(self, buckets: Iterable[int]) -> None:
         """Takes back of buckets that leave us before they were served what others had of the last epochs that are not
@@ -311,9 +317,20 @@ class Ownership:
             self._since.pop(bucket, None)
             self._forks.pop(bucket, None)
             if self.counters[bucket] < epoch <= COUNTER_MAX:
-                had = _without_rivals(self.standing(bucket), epoch, since, rivals.get(bucket, ()) if rivals else ())
+                had = self._without_rivals(bucket, epoch, since, rivals.get(bucket, ()) if rivals else ())
                 follows = self.me in self.followers(bucket)
                 self._stand(bucket, (following if follows else left_behind)(had, epoch, max(since, 0)))
+
+    def _without_rivals(self, bucket: int, epoch: int, since: int, named: Collection[int]) -> Standing:
+        """Returns what we had of a bucket of which we are told that it goes on under an epoch, with these rivals. What
+        we were told of them before, with the last epoch that we know, has been taken into account then.
+        """
+        had = self.standing(bucket)
+        known, of_them = self._named.pop(bucket, (0, frozenset[int]()))
+        if named:
+            self._named[bucket] = epoch, frozenset(named)
+        news = set(named) - of_them if known == had.epoch else named
+        return _without_rivals(had, epoch, since, news)
 
     def unheard(self, epochs: Mapping[int, int]) -> frozenset[int]:
         """Returns those of these buckets of which we have something, and have not heard of the epoch that is served:
@@ -637,8 +654,8 @@ class Ownership:
 
 
 def _without_rivals(had: Standing, epoch: int, since: int, rivals: Collection[int]) -> Standing:
-    """Returns what somebody has who is told of rivals: of the last epoch that he knows, or of those which the one that
-    tells him began in vain.
+    """Returns what somebody has who is told of rivals for the first time: of the last epoch that he knows, or of those
+    which the one that tells him began in vain.
     """
     of_one = had.epoch % AUTHORS == epoch % AUTHORS and epoch_turn(had.epoch) > 0
     unknown = [each for each in rivals if each < had.epoch and of_one]

@@ -462,6 +462,40 @@ def test_who_is_told_of_rivals_says_that_it_has_those_no_more_that_it_cannot_kno
     assert any("a rival of the last one that it knew" in what for what in case.told) != has_dropped
 
 
+@pytest.mark.parametrize("keeps", [True, False])
+def test_who_is_told_of_the_same_rivals_again_says_to_have_what_it_had_when_it_was_told_of_them(*, keeps: bool) -> None:
+    """Who began in vain names them once more, with the next epoch."""
+    case, first, second = Case(), NEXT, (7 << 12) + 1
+    begun = Begun(first, RIVAL, (RIVAL - 1, RIVAL)), Begun(second, RIVAL, (RIVAL - 1, RIVAL))
+    case.rules.begins("m0", "m1", {BUCKET: begun[0]}, 1)
+    case.rules.is_told("m1", {BUCKET: begun[0]})
+    case.stands("m1", first)
+    before = case.stores.store("m1").standings[BUCKET]
+    case.rules.is_told("m1", {BUCKET: begun[1]})
+    case.stands("m1", *((second,) if keeps else (second, RIVAL, RIVAL - 2)))
+    case.told.clear()
+
+    case.rules.notes("m1", "m0", {BUCKET: begun[1]}, {BUCKET: before}, 1)
+
+    assert bool(case.told) != keeps
+
+
+@pytest.mark.parametrize("is_giving", [True, False])
+def test_who_is_told_to_drop_what_it_is_just_giving_up_may_keep_it_till_it_is_told_again(*, is_giving: bool) -> None:
+    case, epochs = Case(), {BUCKET: Begun(6, 5)}
+    case.stands("m2", 5)
+    case.rules.is_told("m2", epochs)
+    if not is_giving:
+        case.rules.notes("m2", "m0", epochs, {BUCKET: None}, 1)
+    before = case.stores.store("m2").standings[BUCKET]
+    giving = case.rules.is_to_drop("m2", [BUCKET])
+    case.told.clear()
+
+    case.rules.drops("m2", "m0", {BUCKET: 5}, {BUCKET: before}, giving)
+
+    assert bool(case.told) != is_giving
+
+
 @pytest.mark.parametrize(("serving", "epoch"), [(True, 6), (True, 7), (False, 7)])
 def test_who_goes_on_under_another_epoch_has_joined_something(epoch: int, *, serving: bool) -> None:
     case, joined = claimed(), list[tuple[str, int]]()

@@ -63,4 +63,20 @@ MUTANTS = (
         new="if unknown and not unknown else had",
         harm="Who heard of the later epoch of two beside each other is told of the next, and says that he has both.",
     ),
+    Mutant(
+        name="told-of-rivals-twice",
+        kind=Slip.CHECK,
+        where=_OWNERSHIP + "_without_rivals",
+        old="set(named) - of_them if known == had.epoch else named",
+        new="named",
+        harm="Who has one of two rivals, and is told of them twice, lacks it by his own word, and nobody else has it.",
+    ),
+    Mutant(
+        name="rival-had-alone",
+        kind=Slip.MERGE,
+        where=_OWNERSHIP + "_remember",
+        old="            if rival:\n",
+        new="            if rival < 0:\n",
+        harm="What another goes on with beside an epoch of ours is not withdrawn when its bucket goes elsewhere.",
+    ),
 )

@@ -540,6 +540,26 @@ def test_both_sides_of_a_cut_may_have_served_and_each_is_missed_by_the_other() -
     assert not following_has(beyond, bucket, ours) and following_has(beyond, bucket, rival)
 
 
+def test_who_is_told_of_the_same_rivals_twice_keeps_what_it_had_of_them_when_it_was_told_first() -> None:
+    """Its new owner begins in vain after it has named them, and names them with the next epoch once more."""
+    o, *others = (Ownership(id) for id in IDS[:3])
+    bucket = heir(o, *others)
+    [follower] = [other for other in others if other.me in o.holders(bucket)]
+    o.serve(begin(o, bucket))
+    rival = epoch_after(5, follower.me)
+    follower.recall({bucket: Standing(rival)})
+
+    o.join_standing(bucket, follower.standing(bucket))
+    tell(o, bucket, follower)
+    tell(o, bucket, follower)
+    after_two = follower.standing(bucket)
+    o.join_standing(bucket, Standing(further := epoch_after(5, IDS[4])))
+    tell(o, bucket, follower)
+
+    assert following_has(follower, bucket, rival) and after_two.has(rival)
+    assert not following_has(follower, bucket, further)
+
+
 def following_has(o: Ownership, bucket: int, epoch: int) -> bool:
     return any(before < epoch <= last for before, last in o.standing(bucket).spans)
 
@@ -587,6 +607,23 @@ def test_what_we_had_of_an_epoch_before_others_let_go_stays_ours() -> None:
     bucket = lost_while_claimed(o, Standing(epoch, epoch - 1, 0), Standing(epoch))
 
     assert o.standing(bucket) == Standing(epoch)
+
+
+def test_what_another_had_of_a_rival_is_withdrawn_though_ours_has_the_greater_number() -> None:
+    o, before = Ownership(IDS[0]), epoch_after(0, IDS[2])
+    rival, ours = sorted(epoch_after(before, id) for id in IDS[1:3])
+    first, second = members(*IDS[:3]), members(*IDS[:4])
+    probe = Ownership(o.me)
+    bucket = min(probe.change(first, 1).gained & probe.change(second, 2).lost)
+    o.recall({bucket: Standing(ours)})
+    o.change(first, 1)
+
+    o.join_standing(bucket, Standing(rival))
+    had_both = not o.lacks[bucket]
+    o.change(second, 2)
+
+    assert had_both and o.withdrawn == {bucket}
+    assert not following_has(o, bucket, rival) and following_has(o, bucket, ours)
 
 
 def test_who_is_told_of_an_epoch_that_is_served_already_does_not_follow_it() -> None:
