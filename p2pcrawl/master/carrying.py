@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
@@ -55,8 +56,10 @@ class Carrying:
         self._told: dict[tuple[int, int], int] = {}
         """By job and sink: the number up to which holders were told of its items."""
         self._enrolled: set[int] = set()
-        self._lettered: set[int] = set()
-        """Jobs whose dead letters are being sent again."""
+        self._lettered: Counter[int] = Counter()
+        """By job: how many send its dead letters again just now."""
+        self._opening = asyncio.Lock()
+        """Whoever has it opens the sinks of a job, once for all who want them open, or lets go of them."""
         self._ended: set[Delivery] = set()
         """Those that were told that their job has ended."""
         self._tasks = Tasks()
@@ -102,14 +105,15 @@ class Carrying:
         """Sends the dead letters that this master has of a job to their sinks again, which are opened for it if need
         be. Raises P2PCrawlError where one cannot be.
         """
-        self._lettered.add(job.id)
+        self._lettered[job.id] += 1
         try:
-            if not self._outputs.carried(job):
-                await self._outputs.enrol(job)
-                await self._outputs.carry(job, self._read(job.spec))
+            async with self._opening:
+                if not self._outputs.carried(job):
+                    await self._outputs.enrol(job)
+                    await self._outputs.carry(job, self._read(job.spec))
             return await self._outputs.send_letters(job)
         finally:
-            self._lettered.discard(job.id)
+            self._lettered[job.id] -= 1
 
     async def _see_to(self, job: Job) -> None:
         over = job.state in ENDS
@@ -130,13 +134,17 @@ class Carrying:
                 delivery.go_on()
         await self._tell_holders(job)
         through = over and all(delivery.through.is_set() for delivery in deliveries)
-        if through and job.id not in self._lettered and not await self._recorder.run(Store.waits, job.id):
-            await self._outputs.leave(job)
+        if through and not await self._recorder.run(Store.waits, job.id):
+            async with self._opening:
+                if not self._lettered[job.id]:
+                    await self._outputs.leave(job)
             self._ended.difference_update(set(deliveries).difference(self._outputs.carried(job)))
 
     async def _open(self, job: Job) -> None:
         try:
-            await self._outputs.carry(job, self._read(job.spec))
+            async with self._opening:
+                if not self._outputs.carried(job):
+                    await self._outputs.carry(job, self._read(job.spec))
         except ConfigurationError as error:
             if job.id not in self._troubles:
                 log.warning("the outputs of job %d cannot be opened here, its items wait: %s", job.id, error)

@@ -14,6 +14,7 @@ from ..kernel.moments import CAME, COMES, COMMITS, COMMITTED, LEAVES, LEFT
 from ..play.aims import BOTH, NODE, PEER, Aim, elsewhere
 from ..play.faults import Fault
 from ..play.options import KEYS, Options
+from .letters import drawn_letters
 from .stalls import drawn_hesitations, with_stalls
 
 AIMS: Final = (2, 5)
@@ -122,6 +123,8 @@ def drawn_beside(options: Options) -> tuple[Fault | Aim, ...]:
         drawn += drawn_aims(options)
     if "hesitation" in options.draws:
         drawn += drawn_hesitations(options)
+    if "letters" in options.draws and options.sinks:
+        drawn += drawn_letters(options)
     return tuple(drawn)
 
 

@@ -23,7 +23,8 @@ Print = tuple[int, int]
 """A URL's fingerprint, in its two halves."""
 
 
-LETTERS = Path("dead-letters", "items.jsonl")
+LETTERS = (Path("dead-letters", "items.jsonl"), Path("dead-letters", "items.sending.jsonl"))
+"""Those that wait, and those that were being sent again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +200,8 @@ def _opened(path: Path) -> closing[sqlite3.Connection]:
 
 def letters_in(folder: Path, sink: str) -> Iterator[str]:
     """Yields the URLs of the items that a sink has refused by this folder."""
-    if (path := folder / LETTERS).is_file():
-        for line in path.read_text(encoding="utf-8").splitlines():
+    for path in (folder / name for name in LETTERS):
+        for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
             letter = json.loads(line)
             if letter["sink"] == sink:
                 yield str(letter["item"]["url"])

@@ -220,6 +220,15 @@ async def _restart(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
     await people.restart(stage, _masters(hit), fault.change["job"])
 
 
+async def _send_letters(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    await people.send_letters(stage, _masters(hit), fault.change["job"])
+
+
+async def _refuse_items(stage: Stage, fault: Fault, hit: list[PeerMachine], *, refuse: bool) -> None:
+    for sink in stage.sinks.values():
+        sink.picky = refuse
+
+
 async def _set_job(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
     await people.set_depth(stage, _masters(hit), fault.change["job"], fault.change["depth"])
 
@@ -364,6 +373,9 @@ WORDS: dict[str, Word] = {
     "delete-job": Word("it is told to delete another job", partial(_steer, verb="delete"), None, ("job",)),
     "inject": Word("it is told to put pages into a job", _inject, None, ("job", "pages")),
     "restart-job": Word("it is told to begin the entries of a job anew", _restart, None, ("job",)),
+    "send-letters": Word("it is told to send the dead letters of a job again", _send_letters, None, ("job",)),
+    "refuse-items": Word("databases refuse some items", partial(_refuse_items, refuse=True), whom=False),
+    "take-items": Word("databases take all items", partial(_refuse_items, refuse=False), whom=False),
     "set-job": Word("it is told how deep a job may go", _set_job, None, ("job", "depth")),
     "results": Word("it is asked for the items of a job", _results, None, ("job",)),
     "set-host": Word("it is told how a host is to be asked", _set_host, _unset_host, ("host", "delay")),
@@ -396,6 +408,7 @@ OF_PEOPLE = frozenset(
         "delete-job",
         "inject",
         "restart-job",
+        "send-letters",
         "set-job",
         "results",
         "set-host",

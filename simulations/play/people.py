@@ -29,6 +29,8 @@ LATE_S: Final = 60.0
 """How long somebody may still obey what nobody has answered."""
 PERSISTS_S: Final = 400.0
 """How long somebody goes on asking."""
+LETTERS: Final = "letters"
+"""Dead letters are sent again: one of the things that a master does when he is told to try again what failed."""
 _NO_ANSWER: Final = (NodeDown, P2PCrawlError, TimeoutError)
 
 
@@ -40,6 +42,8 @@ async def once(stage: Stage, machine: Machine, verb: str, arguments: dict[str, A
         async with asyncio.timeout(ANSWER_S):
             if verb == "results":
                 answer: Any = await machine.results(arguments["job"])
+            elif verb == LETTERS:
+                answer = await machine.send_letters(arguments["job"])
             elif verb in ("job", "hosts"):
                 answer = await machine.ask(verb, arguments)
             else:
@@ -137,6 +141,31 @@ async def restart(stage: Stage, first: Sequence[Machine], label: str) -> None:
         await persist(stage, first, "clear", {"job": number, "queue": "detail", "restart": True})
         if not label:
             stage.injections.append((began_s, stage.world.now))
+
+
+async def send_letters(stage: Stage, first: Sequence[Machine], label: str) -> None:
+    """Has the dead letters of a job sent again, by all masters that can be reached."""
+    if number := stage.job_called(label):
+        await persist(stage, first, LETTERS, {"job": number})
+
+
+async def send_all_letters(stage: Stage) -> None:
+    """Has the dead letters of the job sent again until every master has answered, and none has found a sink away. The
+    sinks take all by now.
+    """
+    for sink in stage.sinks.values():
+        sink.picky = False
+    while True:
+        # Two people at once, of whom the second finds nothing where the first is at it.
+        asked = (persist(stage, (), LETTERS, {"job": stage.job}) for _ in range(2))
+        answers = [answer for answer in await asyncio.gather(*asked) if answer is not None]
+        if len(answers) == 2 and not any(answer["missing"] or _finds_away(answer) for answer in answers):
+            return
+        await asyncio.sleep(AGAIN_S)
+
+
+def _finds_away(answer: dict[str, Any]) -> bool:
+    return any(sink["away"] for sink in answer["sinks"])
 
 
 async def set_depth(stage: Stage, first: Sequence[Machine], label: str, depth: int) -> None:

@@ -304,7 +304,7 @@ def _of_people(table: _Table, do: str) -> dict[str, Any]:
             if not label or (pages or 0) < 0:
                 table.refuse("needs a name for the job, and pages that are not negative")
             return {"job": label, "key": key or "host", "pages": pages or 0}
-        case "pause-job" | "retry-job" | "restart-job" | "results":
+        case "pause-job" | "retry-job" | "restart-job" | "send-letters" | "results":
             return {"job": table.take("job", str) or ""}
         case "cancel-job" | "delete-job":
             return {"job": table.take("job", str, needed=True)}

@@ -283,6 +283,10 @@ class Simulation:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(PATIENCE_S):
                         await self._bring(stage)
+                if "letters" in self.options.draws:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(PATIENCE_S):
+                            await people.send_all_letters(stage)
             self._states = {machine.name: stage.state(machine) for machine in stage.up}
             self._remains = [
                 Remains(job, m.name, stage.state(m, job), read_rows(m.folder, job))

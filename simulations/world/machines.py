@@ -191,6 +191,12 @@ class Machine(PeerMachine):
         """Gives its master an order, as a face does. Raises NodeDown."""
         return await self._verb(what, arguments, lambda lead: lead.tell)
 
+    async def send_letters(self, job: int) -> Any:
+        """Has the dead letters of a job sent again by all masters, and returns what came of them. Raises NodeDown."""
+        return await self._verb(
+            "letters", {"job": job, "dead_letters": True}, lambda lead: lambda _, told: lead.tell("retry", told)
+        )
+
     async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
         """Asks its master a question, as a face does. Raises NodeDown."""
         return await self._verb(what, arguments, lambda lead: lead.ask)

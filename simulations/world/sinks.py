@@ -50,6 +50,7 @@ class Destination:
     visits: dict[str, int] = field(default_factory=dict)
     """The visit of each page whose items are here."""
     refused: set[str] = field(default_factory=set)
+    """The URL of each item that it has refused, and not taken since."""
     away: bool = False
     slow_s: float = 0.0
     picky: bool = False
@@ -102,6 +103,7 @@ class Destination:
                 self.refused.add(url)
                 yield RefusedItem(page, place, "its URL ends in 7")
             else:
+                self.refused.discard(url)
                 self.items[page.key(place)], self.lines[page.key(place)] = url, item
 
 

@@ -330,14 +330,16 @@ ROUNDS = {
     "people": (
         {"submit": "submit m0", "pause-job": "pause-job m1", "retry-job": "retry-job m2", "inject": "inject m0",
          "results": "results m3", "set-host": "set-host m2", "cancel-job": "cancel-job m1",
-         "delete-job": "delete-job m3", "set-job": "set-job m0", "restart-job": "restart-job m1"},
+         "delete-job": "delete-job m3", "set-job": "set-job m0", "restart-job": "restart-job m1",
+         "send-letters": "send-letters m2", "refuse-items": ": refuse-items", "take-items": ": take-items"},
         fault("submit", "1 s", 'who = ["m0"]', 'job = "b"', "pages = 4")
         + fault("pause-job", "2 s", 'who = ["m1"]', FOR)
         + fault("retry-job", "3 s", 'who = ["m2"]') + fault("inject", "2 s", 'who = ["m0"]', "pages = 2")
         + fault("results", "5 s", 'who = ["m3"]') + fault("set-host", "1 s", 'who = ["m2"]', "host = 1", FOR)
         + fault("set-job", "2 s", 'who = ["m0"]', "depth = 100") + fault("restart-job", "7 s", 'who = ["m1"]')
         + fault("cancel-job", "4 s", 'who = ["m1"]', 'job = "b"')
-        + fault("delete-job", "6 s", 'who = ["m3"]', 'job = "b"'),
+        + fault("delete-job", "6 s", 'who = ["m3"]', 'job = "b"')
+        + fault("refuse-items", "1 s") + fault("take-items", "4 s") + fault("send-letters", "5 s", 'who = ["m2"]'),
     ),
 }  # fmt: skip
 

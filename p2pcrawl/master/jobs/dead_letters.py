@@ -110,12 +110,16 @@ class DeadLetters:
         with MappedErrors(self._folder):
             with self._appending:
                 if self.there:
+                    begins = not (folder / SENDING).exists()
                     # What an earlier sending has left is sent with the rest.
                     with open(folder / SENDING, "ab", opener=private) as file:
                         with open(folder / FILE, "rb") as letters:
                             shutil.copyfileobj(letters, file)
                         file.flush()
                         os.fsync(file.fileno())
+                    if begins:
+                        # Its name is to be there before the other one is gone.
+                        sync_folder(folder)
                     (folder / FILE).unlink()
             yield self.read(SENDING)
             (folder / SENDING).unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from ...observe.incidents import PAUSE
-from ...play.evidence import Evidence, listed
+from ...play.evidence import Evidence, SinkFound, listed
 
 
 def check(evidence: Evidence) -> Iterator[str]:
@@ -32,10 +32,21 @@ def check(evidence: Evidence) -> Iterator[str]:
             yield f"{name}: {len(both)} items were refused and are there: {listed(both)}"
         if found.letters is not None and (untold := sorted(found.refused - found.letters)):
             yield f"{name}: {len(untold)} items were refused, and no disk says so: {listed(untold)}"
+        yield from _left(name, found, evidence)
         if found.strangers:
             yield f"{name}: was opened {found.strangers} times with a wrong password"
         if found.waiting:
             yield f"{name}: {found.waiting} items are said to wait when all is over"
+
+
+def _left(name: str, found: SinkFound, evidence: Evidence) -> Iterator[str]:
+    """Yields what is left of dead letters that were sent again when all was over, to sinks that take everything."""
+    if "letters" not in evidence.options.draws or found.parts or found.letters is None:
+        return
+    if refused := sorted(found.refused):
+        yield f"{name}: {len(refused)} items that were refused were not brought again: {listed(refused)}"
+    if letters := sorted(found.letters):
+        yield f"{name}: {len(letters)} dead letters are left that it takes: {listed(letters)}"
 
 
 def _visited_again(evidence: Evidence) -> dict[str, int]:

@@ -205,6 +205,25 @@ async def test_dead_letters_of_all_masters_are_sent_again(tmp_path: Path, there:
         assert sink["delivered"] == PAGES
 
 
+async def test_dead_letters_that_two_people_send_at_once_are_brought_by_one_opening_of_the_sink(
+    tmp_path: Path, there: Destination
+) -> None:
+    there.refuses = lambda item: "not yet"
+    async with site_of() as site, peer(data=tmp_path / "one") as one:
+        job = await one.submit(spider(tmp_path, site), output=OUTPUT)
+        await until(one, job.id, "finished")
+        async with asyncio.timeout(30):
+            while there.closed < there.opened:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        there.refuses, opened = lambda item: "", there.opened
+
+        asked = (one.tell("retry", {"job": job.id, "dead_letters": True}) for _ in range(2))
+        told = await asyncio.gather(*asked)
+
+        assert there.opened == opened + 1
+        assert sorted(sum(sink["delivered"] for sink in each["sinks"]) for each in told) == [0, PAGES]
+
+
 async def test_dead_letters_stay_while_their_sink_is_away(tmp_path: Path, there: Destination) -> None:
     there.refuses = lambda item: "not yet"
     async with site_of() as site, two_peers(tmp_path) as (one, two):

@@ -97,6 +97,22 @@ MUTANTS = (
         harm="Items that a sink refuses are gone.",
     ),
     Mutant(
+        name="letters-lost-where-away",
+        kind=Slip.CLEANUP,
+        where=_MASTER + "jobs.redelivery:_sent",
+        old="    left = letters\n",
+        new="    left = letters if told.away else []\n",
+        harm="Dead letters that are sent again while their sink is away are gone.",
+    ),
+    Mutant(
+        name="letters-refused-again-lost",
+        kind=Slip.CLEANUP,
+        where=_MASTER + "jobs.redelivery:send_again_here",
+        old="            await letters.put_back(stays)\n",
+        new="",
+        harm="Dead letters that are sent again and refused once more are gone.",
+    ),
+    Mutant(
         name="cursor-not-stored",
         kind=Slip.EARLY,
         where=_MASTER + "jobs.delivery:Delivery._bring",
