@@ -52,7 +52,7 @@ async def one_dies_meanwhile(stage: Stage, gone: list[int]) -> None:
     stage.injections.append((began_s, stage.world.now + 60.0))
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.soak)])
 def test_job_whose_queue_is_cleared_and_begun_anew_adds_up_though_a_master_dies(seed: int) -> None:
     gone: list[int] = []
     options = Options(masters=3, pages=80, hosts=10, seed=seed, limit_s=900.0)
@@ -98,7 +98,7 @@ def times(stage: Stage, url: str) -> int:
     return sum(visit.url == url and visit.answered for visit in stage.web.visits)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.soak)])
 def test_link_that_is_put_into_a_job_is_begun_anew_though_its_owner_loses_its_disk(seed: int) -> None:
     visited: list[tuple[int, int]] = []
     options = Options(masters=3, pages=60, hosts=8, seed=seed, limit_s=600.0)

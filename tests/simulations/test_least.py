@@ -12,6 +12,8 @@ from simulations.whole.plan_file import read_plan
 from simulations.whole.simulation import Simulation
 
 LEAST = sorted((Path(__file__).parent / "least").glob("*.toml"))
+LONG = {"earlier-sessions-ignored", "half-is-enough", "passed-on-to-nobody", "provisional-told-as-settled"}
+"""Plans that take two seconds and more."""
 
 
 @pytest.mark.parametrize("path", LEAST, ids=lambda path: path.stem)
@@ -23,7 +25,10 @@ def test_a_plan_has_three_faults_and_twenty_pages_at_most(path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", LEAST, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=pytest.mark.soak if path.stem in LONG else (), id=path.stem) for path in LEAST],
+)
 def test_a_plan_fails_with_its_mutant_and_not_without(path: Path) -> None:
     plan = read_plan(path)
     checker = next(line for line in path.read_text().splitlines() if line.endswith("tells:")).split()[-2]

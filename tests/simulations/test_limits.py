@@ -65,7 +65,7 @@ def test_limits_are_in_force_for_the_block_and_no_longer() -> None:
     assert (within, takeover.PULL_ROWS) == (3, before)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_run_with_all_limits_at_their_least_comes_to_the_same_end() -> None:
     report = ran(SMALL, LEAST)
 

@@ -12,6 +12,9 @@ from simulations.whole.outcome import Report
 from simulations.whole.plan_file import read_plan
 from tests.simulations.test_cluster import begin, end
 
+SHORT = {"forgotten", "lost-in-handover", "one-by-one", "set-back"}
+"""The losses that no other test here runs: the others are left to the soak tests."""
+
 
 def run(scenario: str, **more: int) -> Report:
     return Simulation(Options(scenario=scenario, masters=4, pages=40, hosts=6, **more)).run()
@@ -69,7 +72,9 @@ def test_what_is_gone_with_all_disks_that_had_it_is_told_for_good() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", sorted(KINDS))
+@pytest.mark.parametrize(
+    "scenario", [pytest.param(kind, marks=() if kind in SHORT else pytest.mark.soak) for kind in sorted(KINDS)]
+)
 def test_what_is_told_of_a_loss_is_so(scenario: str) -> None:
     assert run(scenario, seed=3).violations == []
 

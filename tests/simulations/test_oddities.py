@@ -80,7 +80,7 @@ def test_where_robots_txt_says_nothing_nothing_is_forbidden_and_where_it_always_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("delay_s", [0.0, 1.0])
+@pytest.mark.parametrize("delay_s", [1.0, pytest.param(0.0, marks=pytest.mark.soak)])
 def test_a_crawl_of_an_odd_web_comes_to_the_end_that_the_web_has(delay_s: float) -> None:
     options = Options(scenario="rolling", masters=3, pages=60, hosts=8, seed=4, delay_s=delay_s)
 
@@ -101,7 +101,7 @@ def test_a_redirect_that_leads_to_itself_is_one_that_has_to_fail() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ring", ["modulo", "two-level"])
+@pytest.mark.parametrize("ring", ["modulo", pytest.param("two-level", marks=pytest.mark.soak)])
 def test_other_rings_crawl_all_of_it_too(ring: str) -> None:
     options = Options(scenario="rolling", masters=3, pages=30, hosts=6, seed=4, ring=ring, placement="host-bucket")
 

@@ -198,7 +198,10 @@ def test_an_example_can_be_read(path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=pytest.mark.soak if path.stem == "outage" else (), id=path.stem) for path in EXAMPLES],
+)
 def test_an_example_runs_and_nothing_is_amiss(path: Path) -> None:
     report = Simulation(read_plan(path)).run()
 

@@ -22,7 +22,12 @@ def run(scenario: str, seed: int = 1, slaves: int = 0, key: str = "host") -> Rep
 
 @pytest.mark.parametrize(
     ("scenario", "slaves", "key"),
-    [("repeated", 0, "host"), ("massacre", 0, "url"), ("slaves-die", 2, "host"), ("partition", 0, "domain")],
+    [
+        ("massacre", 0, "url"),
+        pytest.param("repeated", 0, "host", marks=pytest.mark.soak),
+        pytest.param("slaves-die", 2, "host", marks=pytest.mark.soak),
+        pytest.param("partition", 0, "domain", marks=pytest.mark.soak),
+    ],
 )
 def test_each_text_comes_out_whoever_dies_and_whatever_the_job_shards_by(scenario: str, slaves: int, key: str) -> None:
     report = run(scenario, slaves=slaves, key=key)
@@ -31,7 +36,7 @@ def test_each_text_comes_out_whoever_dies_and_whatever_the_job_shards_by(scenari
     assert len(report.items) >= TEXTS
 
 
-@pytest.mark.parametrize("seed", [4, 18])
+@pytest.mark.parametrize("seed", [18, pytest.param(4, marks=pytest.mark.soak)])
 def test_each_page_has_its_item_where_duplicates_are_marked(seed: int) -> None:
     options = Options(scenario="repeated", seed=seed, masters=4, pages=120, hosts=20)
 

@@ -13,7 +13,7 @@ from simulations.__main__ import main
 from simulations.verbs.growth import IDLE_S, Count, Size, measure
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_page_costs_a_larger_cluster_hardly_more() -> None:
     small, large = measure(3, seed=1), measure(9, seed=1)
 
