@@ -295,7 +295,11 @@ class Cluster:
             async with asyncio.timeout(TIMINGS.part_s):
                 await self.accounts.tell()
         await self.mandate.part(TIMINGS.part_s)
-        # Last of all: till they hear that we are gone, the others still send us what comes.
+
+    async def note_parting(self) -> None:
+        """Notes that others go on without us, last of all: till they hear that we are gone, they still send us what
+        comes.
+        """
         try:
             await self.holdings.note(self.ownership.part())
         except P2PCrawlError as error:

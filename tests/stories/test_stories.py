@@ -836,6 +836,11 @@ STORIES = {
             draws=("jobs", "verbs"),
         ),
     ),
+    "leaves-by-an-earlier-word": Story(
+        "A master had handed over everything, and waited for its vote to go; meanwhile one was back, and others had "
+        "its buckets. It said that it had left, and on its disk that it has what they acknowledge from then on.",
+        drawn(92),
+    ),
     "two-epochs-of-one-turn": Story(
         "A master was cut off while it told of an epoch, which it never served; beyond the cut another one served one "
         "of the same number. When they met, what had been acknowledged there passed for nothing.",

@@ -100,6 +100,14 @@ MUTANTS = (
         harm="What owners of an earlier view have confirmed lets a master leave that has the only copy.",
     ),
     Mutant(
+        name="farewell-as-it-was-before-the-vote-went",
+        kind=Slip.RACE,
+        where="p2pcrawl.peer.lead:Lead.close",
+        old="handed_over = handed_over and await self.cluster.drain(TIMINGS.drain_on_s, self.node.say_leaving)",
+        new="pass",
+        harm="Who waits for its vote to go says that it has left and handed over, though who had it all is gone.",
+    ),
+    Mutant(
         name="farewell-with-provisional-links",
         kind=Slip.EARLY,
         where=_BUCKETS + "farewell:Farewell._spooled_is_safe",
