@@ -73,8 +73,6 @@ class Permissions:
     """The bucket of each host."""
     _moves: dict[tuple[str, int], list[tuple[float, str]]] = field(default_factory=lambda: defaultdict(list))
     """What became of a bucket at a master."""
-    _words: dict[tuple[str, int], list[tuple[float, str]]] = field(default_factory=lambda: defaultdict(list))
-    """When others let go of a bucket for a master, and who."""
     _loans: dict[tuple[str, str], list[tuple[float, float, str]]] = field(default_factory=lambda: defaultdict(list))
     """From when until when a master had a host on loan, and whose,"""
     _repaid: dict[tuple[str, str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
@@ -93,11 +91,9 @@ class Permissions:
         """Takes down that a master has buckets from now on."""
         self._move(master, buckets, now_s, TOOK)
 
-    def let_go(self, master: str, claimer: str, buckets: Collection[int], now_s: float) -> None:
+    def let_go(self, master: str, buckets: Collection[int], now_s: float) -> None:
         """Takes down that a master has buckets no more, for another one claims them."""
         self._move(master, buckets, now_s, LET_GO)
-        for bucket in set(self.buckets.values()).intersection(buckets):
-            self._words[claimer, bucket].append((now_s, master))
 
     def started(self, master: str, now_s: float) -> None:
         """Takes down that a master begins anew: it may be alone, and have all that there is."""
@@ -165,8 +161,7 @@ class Permissions:
             return
         lenders = self._lenders(asked, at_s, seen)
         moved_s, what = self._last_move(asked.master, bucket, at_s)
-        goes_on = seen.alone(asked.master, moved_s, at_s) or self._goes_on(asked.master, bucket, moved_s, at_s)
-        if what == LET_GO and not lenders and not goes_on:
+        if what == LET_GO and not lenders and not seen.alone(asked.master, moved_s, at_s):
             yield f"{who}, and its master {asked.master} had let go of bucket {bucket} of that host at {moved_s:.3f} s"
         if seen.hindered(asked.node, at_s, asked.ended_s):
             return
@@ -187,18 +182,6 @@ class Permissions:
         moves = self._moves.get((master, bucket), [])
         place = bisect_right(moves, at_s, key=lambda move: move[0])
         return moves[place - 1] if place else (0.0, "")
-
-    def _goes_on(self, master: str, bucket: int, let_go_s: float, at_s: float) -> bool:
-        """Tells whether a master that has let go of a bucket may have gone on with it: nobody else has taken it since,
-        and another one has let go of it for this one.
-        """
-        taken = any(
-            what == TOOK and let_go_s < moved_s <= at_s
-            for (other, place), moves in self._moves.items()
-            if place == bucket and other != master
-            for moved_s, what in moves
-        )
-        return not taken and any(let_go_s < said_s <= at_s for said_s, _ in self._words[master, bucket])
 
     def _has_started(self, master: str, bucket: int, from_s: float, until_s: float) -> bool:
         """Tells whether a master began anew between two moments."""

@@ -173,6 +173,8 @@ class Takeovers:
     """What somebody tells of a bucket, by epoch: some may hear of the last one while others hear of the one before."""
     _untold: dict[tuple[str, int], int] = field(default_factory=dict)
     """The epochs that somebody has written down, with others there, and told nobody of yet."""
+    _given: dict[tuple[str, int], int] = field(default_factory=dict)
+    """The epoch that somebody knew of a bucket when it last let go of it."""
     _served: dict[int, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
     """The epochs of each bucket under which something was granted, and whose they are."""
     _epochs: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
@@ -189,7 +191,7 @@ class Takeovers:
         """Takes in that a master begins anew, with what its disk says."""
         for parties in [parties for parties in self._let_go if parties[0] == node]:
             del self._let_go[parties]
-        for known in self._begun, self._untold, self._joining, self._rivals:
+        for known in self._begun, self._untold, self._given, self._joining, self._rivals:
             for place in [place for place in known if place[0] == node]:
                 del known[place]
         self._may.pop(node, None)
@@ -249,6 +251,7 @@ class Takeovers:
         for bucket, standing in self._watched(standings):
             if self.sight.owns(master, bucket):
                 self._tell(master, f"lets {claimer} have bucket {bucket}, which is its own in its view")
+            self._given[master, bucket] = standing.epoch
             if (row := self.stores.store(master).standings.get(bucket)) is not None:
                 self._says(master, bucket, standing, f"told {claimer}")
                 if not (bucket in self._to_drop[master] and _is_nothing(standing)):
@@ -258,7 +261,9 @@ class Takeovers:
                 had.has(standing.epoch, _spans_of(standing))
 
     def grants(self, master: str, buckets: Iterable[int]) -> None:
-        """Judges pages of buckets that a slave is given: all have heard of the epoch, and nobody else serves them."""
+        """Judges pages of buckets that a slave is given: all have heard of the epoch, nobody else serves them, and
+        nobody was let have them under that epoch, who may have everything, and say so.
+        """
         others = self.sight.others(master)
         for bucket in self.watched.intersection(buckets):
             row = self.stores.store(master).standings.get(bucket)
@@ -268,6 +273,9 @@ class Takeovers:
                 self._tell(master, f"{text}, of which {told(unheard)} has not said to have heard")
             if row is not None and self._untold.get((master, bucket)) == row.epoch:
                 self._tell(master, f"grants from bucket {bucket} under epoch {row.epoch}, of which it has told nobody")
+            if row is not None and self._given.get((master, bucket)) == row.epoch:
+                text = f"grants from bucket {bucket} under epoch {row.epoch}"
+                self._tell(master, f"{text}, under which it has let another one have it since")
             if row is not None:
                 self._served[bucket][row.epoch] = master
             away = self.sight.away_since(self.sight.now_s - AWAY_S)

@@ -358,7 +358,7 @@ class History:
         standings = {b: standing_at(epoch, lack, base, pieces.get(b, ())) for b, epoch, lack, base in told}
         self._borrowed.claimed(moment.node, frozenset(buckets), asked[0])
         self._first.lets_go(moment.node, moment.peer)
-        self.permissions.let_go(moment.node, moment.peer, buckets, moment.at)
+        self.permissions.let_go(moment.node, buckets, moment.at)
         hosts = [host for host, bucket in self.permissions.buckets.items() if bucket in standings]
         self._loans.lets_go(moment.node, moment.peer, hosts, moment.at)
         self._buckets.released(moment.node, moment.peer, standings, message.rows)

@@ -148,6 +148,8 @@ class Ownership:
     """Buckets of which something came here when their owner had our word for them already."""
     _begun: dict[int, int] = field(default_factory=dict)
     """The last epoch of each bucket that we have served it under."""
+    _promised: set[int] = field(default_factory=set)
+    """Buckets for which another one has had our word since then: it may say that it has all of that epoch."""
     _owners: list[NodeId | None] = field(default_factory=list)
     weights: Mapping[NodeId, int] = field(default_factory=dict)
     """What the table was made from: who takes part, and with what weight."""
@@ -501,9 +503,10 @@ class Ownership:
 
     def vouch(self, theirs: Mapping[int, Standing]) -> None:
         """Takes in the standings of somebody who has let go. Where the last epoch that it knows is ours, nobody has
-        begun another one: it would have been told before, in its own view, which is ours by now.
+        begun another one: it would have been told before, in its own view, which is ours by now. Nobody can vouch for
+        what we have given our word for: who had that may have everything, and have written that down.
         """
-        begun, mine = self._begun, self._mine
+        begun, mine = self._begun, self._mine - self._promised
         same = [b for b, standing in theirs.items() if b in mine and standing.epoch == begun.get(b)]
         self.states.take(BucketEvent.ASSURED, same)
 
@@ -547,6 +550,7 @@ class Ownership:
         served = self.states.take(BucketEvent.HEARD, self._beginning(epochs))
         for bucket in served:
             self._begun[bucket] = self.counters[bucket]
+            self._promised.discard(bucket)
             self._since.pop(bucket, None)
             self._forks.pop(bucket, None)
             self._alone.pop(bucket, None)
@@ -579,7 +583,10 @@ class Ownership:
         return not self.states.among(buckets, BucketState.GIVING)
 
     def let_go(self, buckets: Iterable[int]) -> None:
-        """Records that their owner has our word that it may have these."""
+        """Records that their owner has our word that it may have these: under the epochs that they have now we
+        acknowledge nothing more.
+        """
+        self._promised.update(buckets)
         self.states.take(BucketEvent.ASKED, buckets)
 
     def promised(self, claimer: NodeId, buckets: Iterable[int] | None = None) -> frozenset[int]:

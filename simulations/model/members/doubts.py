@@ -227,7 +227,7 @@ class Doubts:
 
     def _is_vouched_for(self, master: str, bucket: int, since_s: float, words: dict[str, Word]) -> bool:
         """Tells whether somebody who has let go since knows no other epoch than the one that is served, which this
-        master knew before: also of what it had let go of for another, and has gained again.
+        master knew before: also of what was another's for a while, and is gained again.
         """
         known, row = self._masters[master], self.stores.store(master).standings.get(bucket)
         if row is None or (since_s == known.gained_s.get(bucket) and known.had.get(bucket) != row.epoch):

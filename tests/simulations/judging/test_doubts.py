@@ -226,9 +226,7 @@ def test_whoever_is_there_is_on_the_disk_before_a_bucket_changes_hands(known: st
 
 
 @pytest.mark.parametrize(("epoch", "is_amiss"), [(4, False), (5, True)])
-def test_what_was_let_go_of_for_one_that_fell_silent_goes_on_when_it_is_gained_again(
-    epoch: int, is_amiss: bool
-) -> None:
+def test_what_was_lost_to_one_that_fell_silent_goes_on_when_it_is_gained_again(epoch: int, is_amiss: bool) -> None:
     case = Case()
     case.now_s += 5.0
     case.rules.acts("m0", frozenset(), ["m1", "m2"])

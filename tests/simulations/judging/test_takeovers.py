@@ -187,6 +187,29 @@ def test_nobody_grants_from_what_another_serves() -> None:
     assert "which m1 serves at the same time" in case.told[0]
 
 
+@pytest.mark.parametrize(("epoch", "is_amiss"), [(5, True), (6, False)])
+def test_who_has_let_go_of_a_bucket_grants_nothing_more_under_the_epoch_that_it_had(epoch: int, is_amiss: bool) -> None:
+    case = Case()
+    case.stands("m1", 5)
+    case.rules.lets_go("m1", "m0", {BUCKET: Standing(5)})
+    case.stands("m1", epoch)
+
+    case.rules.grants("m1", [BUCKET])
+
+    assert any("under epoch 5, under which it has let another one have it" in what for what in case.told) == is_amiss
+
+
+def test_who_has_let_go_and_begins_anew_is_another() -> None:
+    case = Case()
+    case.stands("m1", 5)
+    case.rules.lets_go("m1", "m0", {BUCKET: Standing(5)})
+    case.rules.started("m1")
+
+    case.rules.grants("m1", [BUCKET])
+
+    assert case.told == []
+
+
 def test_an_epoch_exceeds_all_that_were_heard_of_and_is_on_the_disk() -> None:
     case = claimed({"m2": Standing(7)})
 

@@ -208,6 +208,14 @@ MUTANTS = (
         harm="One that knows of a later epoch vouches for ours: we go on under an epoch that another has ended.",
     ),
     Mutant(
+        name="goes-on-after-its-word",
+        kind=Slip.FENCE,
+        where=_OWNERSHIP + "vouch",
+        old="self._mine - self._promised",
+        new="self._mine",
+        harm="Who has let go goes on under the same epoch, of which the other one has written down that he has it all.",
+    ),
+    Mutant(
         name="serving-not-begun",
         kind=Slip.FENCE,
         where=_OWNERSHIP + "serve",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass, field
 
 from p2pcrawl.core.buckets.bucket_states import BucketState
-from tests.unit.core.buckets.small_cluster import BUCKETS, Place, SmallCluster
+from p2pcrawl.model.cluster.node import NodeId
+from tests.unit.core.buckets.small_cluster import BUCKETS, Action, Place, SmallCluster
 
 
 def judge(before: SmallCluster, after: SmallCluster) -> None:
@@ -25,6 +27,31 @@ def judge(before: SmallCluster, after: SmallCluster) -> None:
             if was.acts and was.o.states[bucket] is BucketState.BEGINNING:
                 deaf = _deaf(place, awake, bucket)
                 assert not deaf, f"{place.me} serves bucket {bucket} under an epoch that {deaf} have not heard of"
+
+
+@dataclass(slots=True)
+class Words:
+    """What nobody can read from a state: who has given another one its word for a bucket serves it no more under the
+    epoch that it knew then, for the other one may write down that he has all of that, before anybody hears of him.
+    """
+
+    given: set[tuple[NodeId, int, int]] = field(default_factory=set)
+    """Who has given it, for which bucket, under which epoch."""
+
+    def heard(self, before: SmallCluster, action: Action) -> None:
+        """Takes in what is about to happen."""
+        if action[0] == "claim":
+            _, claimer, giver = action
+            epochs = before.place(giver).o.counters
+            self.given.update((giver, bucket, epochs[bucket]) for bucket in before.place(claimer).o.awaited(giver))
+
+    def judge(self, after: SmallCluster) -> None:
+        """Holds a state against the words that were given."""
+        for place in (place for place in after.places if place.acts):
+            for bucket in (bucket for bucket in BUCKETS if place.o.serves(bucket)):
+                epoch = place.o.counters[bucket]
+                text = f"{place.me} serves bucket {bucket} under epoch {epoch}, for which another one had its word"
+                assert (place.me, bucket, epoch) not in self.given, text
 
 
 def _deaf(owner: Place, awake: Collection[Place], bucket: int) -> list[str]:

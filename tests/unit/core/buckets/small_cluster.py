@@ -1,5 +1,6 @@
-"""A cluster that is small enough to go through all that can happen to it: the real ownership of three masters and two
-buckets, and around it a shell of the fewest words, in which each message and each step of giving up stands for itself.
+"""A cluster that is small enough to go through all that can happen to it: the real ownership of three masters (or of
+four, where somebody has to be silent while another one vouches) and two buckets, and around it a shell of the fewest
+words, in which each message and each step of giving up stands for itself.
 
 The shell does in the same order what ``master.buckets.takeover`` does: it claims from whom something is awaited,
 takes over what was let go of, tells the followers of an epoch and then the rest, and gives up what was taken. What is
@@ -20,8 +21,8 @@ from p2pcrawl.core.buckets.ownership import Change, Ownership
 from p2pcrawl.core.buckets.standings import Standing
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
 
-IDS = tuple(NodeId(name) for name in "abc")
-TABLES = (IDS, (NodeId("b"), NodeId("a"), NodeId("c")))
+IDS = tuple(NodeId(name) for name in "abcd")
+TABLES = (IDS, tuple(NodeId(name) for name in "bacd"))
 """The order in which masters are to hold each bucket."""
 COPIES = 2
 BUCKETS = range(len(TABLES))
@@ -116,7 +117,7 @@ Taken = tuple[NodeId, NodeId, int, int, tuple[tuple[int, int, int, frozenset[int
 
 @dataclass(slots=True)
 class SmallCluster:
-    """Three masters, and the words of new epochs that are on their way between them."""
+    """A few masters, and the words of new epochs that are on their way between them."""
 
     places: list[Place]
     taken: list[Taken] = field(default_factory=list)
@@ -142,6 +143,10 @@ class SmallCluster:
         return self.places[IDS.index(id)]
 
     @property
+    def ids(self) -> list[NodeId]:
+        return [place.me for place in self.places]
+
+    @property
     def truth(self) -> frozenset[NodeId]:
         """The view that all come to at last."""
         return frozenset(p.me for p in self.places if p.acts)
@@ -165,13 +170,13 @@ class SmallCluster:
             yield "give", p.me
         if p.o.awaited(p.me):
             yield "promote", p.me
-        yield from (("claim", p.me, id) for id in IDS if id != p.me and self._agrees(p, id))
+        yield from (("claim", p.me, id) for id in self.ids if id != p.me and self._agrees(p, id))
         silent = {id for id in p.view if not self.place(id).acts}
         if silent and p.o.resumable(silent):
             yield "resume", p.me
         if not self.taken and not any(each.givings for each in self.places):
             # When nothing else goes on: they come a while after a view. Earlier ones are mishaps.
-            yield from (("offer", p.me, id) for id in IDS if self._offers(p, id))
+            yield from (("offer", p.me, id) for id in self.ids if self._offers(p, id))
         if self.writes:
             yield from (("write", p.me, bucket) for bucket in BUCKETS if self._writes(p, bucket))
 
@@ -209,7 +214,7 @@ class SmallCluster:
                 if "pause" in left and len(self.truth) > 1:
                     yield "pause", p.me
                 if "offer" in left:
-                    yield from (("offer", p.me, id) for id in IDS if self._offers(p, id))
+                    yield from (("offer", p.me, id) for id in self.ids if self._offers(p, id))
                 if "view" in left and p.view == self.truth:
                     yield from (("doubt", p.me, id) for id in sorted(p.view - {p.me}))
 
@@ -410,9 +415,9 @@ class SmallCluster:
         )
 
 
-def at_rest(writes: int = 0, **faults: int) -> SmallCluster:
+def at_rest(writes: int = 0, masters: int = 3, **faults: int) -> SmallCluster:
     """Returns a cluster in which all is served, with a fact in each bucket."""
-    cluster = SmallCluster([Place(id) for id in IDS], faults=faults)
+    cluster = SmallCluster([Place(id) for id in IDS[:masters]], faults=faults)
     for p in cluster.places:
         p.start()
     order = ("view", "settle", "deliver", "give", "promote", "claim")

@@ -16,9 +16,9 @@ from p2pcrawl.core.buckets import ownership
 from p2pcrawl.core.buckets.bucket_states import TRANSITIONS, BucketEvent, BucketState, BucketStates, NoTransition
 from simulations.mutants import mutants
 from simulations.mutants.making.edits import edit_of
-from tests.exploring import explore
-from tests.unit.core.buckets.bucket_laws import judge
-from tests.unit.core.buckets.small_cluster import BUCKETS, SmallCluster, at_rest, small_table
+from tests.exploring import Broken, Explored, explore
+from tests.unit.core.buckets.bucket_laws import Words, judge
+from tests.unit.core.buckets.small_cluster import BUCKETS, Action, SmallCluster, at_rest, small_table
 
 FAULTS = ("death", "pause", "view", "loss", "offer")
 ELSEWHERE = {
@@ -77,17 +77,72 @@ def test_nothing_is_lost_and_all_heals_in_whatever_order_it_happens(faults: dict
     assert [found.way_to(number) for number in found.hopeless()[:1]] == []
 
 
-def walk(seed: int, steps: int = 300, faults: int = 4) -> SmallCluster:
+class OneGone(SmallCluster):
+    """A cluster in which nothing goes wrong any more: who is gone stays away, and who fell silent may wake."""
+
+    def mishaps(self) -> Iterator[Action]:
+        return (mishap for mishap in super().mishaps() if mishap[0] == "wake")
+
+
+def died_with_an_epoch() -> tuple[SmallCluster, Words]:
+    """Returns a cluster of four just after one has died that had everybody's word for a bucket, and an epoch of its own
+    of it on its disk, and another one has fallen silent; and the words that were given.
+    """
+    cluster, words = at_rest(masters=4, death=2, pause=1), Words()
+    heir, *others = cluster.ids
+    order = ("view", "settle", "deliver", "give", "promote", "claim")
+    cluster.do(("death", heir))
+    for back in (False, True):
+        while not any(word[0] == heir for word in cluster.taken):
+            if not (steps := [step for step in cluster.steps() if step[0] in order]):
+                break
+            step = min(steps, key=lambda step: order.index(step[0]))
+            words.heard(cluster, step)
+            cluster.do(step)
+        cluster.do(("death" if back else "return", heir))
+    for other in others:
+        cluster.do(("view", other, frozenset(others)))
+    cluster.do(("pause", others[-1]))
+    return OneGone(cluster.places, cluster.taken, facts=cluster.facts, writes=1), words
+
+
+def explored_after_a_death() -> Explored:
+    cluster, words = died_with_an_epoch()
+
+    def hold(before: SmallCluster, after: SmallCluster) -> None:
+        judge(before, after)
+        words.judge(after)
+
+    return explore(cluster, hold)
+
+
+def test_who_gave_its_word_goes_on_under_another_epoch_though_the_heir_died_before_anybody_heard_of_his() -> None:
+    """He may be back any moment, and says that he has all that was there when the word was given."""
+    found = explored_after_a_death()
+
+    assert len(found.states) > 1_000
+    assert [found.way_to(number) for number in found.hopeless()[:1]] == []
+
+
+def test_who_goes_on_after_its_word_is_noticed() -> None:
+    with edit_of(mutants()["goes-on-after-its-word"]).put_in(), pytest.raises(Broken, match="had its word"):
+        explored_after_a_death()
+
+
+def walk(seed: int, steps: int = 300, faults: int = 4, masters: int = 3) -> SmallCluster:
     """Lets whatever comes happen, with more faults than can be gone through in every order; then lets it heal."""
-    dice = Random(seed)
-    cluster = at_rest(writes=3, **dict.fromkeys(FAULTS, faults))
+    dice, words = Random(seed), Words()
+    cluster = at_rest(writes=3, masters=masters, **dict.fromkeys(FAULTS, faults))
     for _ in range(steps):
         free, bad = list(cluster.steps()), list(cluster.mishaps())
         if not free and not bad:
             break
         after: SmallCluster = pickle.loads(cluster.packed())
-        after.do(dice.choice(bad if not free or (bad and dice.random() < 0.15) else free))
+        action = dice.choice(bad if not free or (bad and dice.random() < 0.15) else free)
+        words.heard(cluster, action)
+        after.do(action)
         judge(cluster, after)
+        words.judge(after)
         cluster = after
     return cluster
 

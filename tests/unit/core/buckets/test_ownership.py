@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -789,6 +790,47 @@ def test_what_somebody_has_served_since_waits_for_all() -> None:
     o.released(IDS[2], mine)
 
     assert o.resumable({IDS[1]}) == rest
+
+
+@pytest.mark.parametrize("gave_its_word", [False, True])
+def test_what_another_had_our_word_for_goes_on_under_another_epoch(gave_its_word: bool) -> None:
+    """Who had that may have everything, and have written down so: he dies, and nobody has heard of his epoch."""
+    o, (heir, awake, silent) = Ownership(IDS[0]), IDS[1:4]
+    rest = members(o.me, awake, silent)
+    view(o, rest, 1)
+    for id in (awake, silent):
+        let_go(o, id, o.awaited(id))
+    lost = o.change(members(*IDS[:4]), 2).lost
+    epochs = {bucket: o.counters[bucket] for bucket in lost}
+    if gave_its_word:
+        o.let_go(lost)
+    o.change(rest, 3)
+
+    o.vouch(known_by(o, lost))
+    o.released(awake, lost)
+
+    assert heir not in o.weights
+    assert o.resumable({silent}) == (frozenset() if gave_its_word else lost)
+    assert set(o.succeed(o.released(silent, lost))) == lost
+    assert all(o.counters[bucket] > epochs[bucket] for bucket in lost)
+
+
+def test_what_is_served_anew_may_be_vouched_for_again() -> None:
+    o = Ownership(IDS[0])
+    view(o, members(*IDS[:3]), 1)
+    for id in IDS[1:3]:
+        let_go(o, id, o.awaited(id))
+    lost = o.change(members(*IDS[:4]), 2).lost
+    o.let_go(lost)
+    o.change(members(*IDS[:3]), 3)
+    for id in IDS[1:3]:
+        let_go(o, id, o.awaited(id))
+    o.claim_anew()
+
+    o.vouch(known_by(o, lost))
+    o.released(IDS[2], lost)
+
+    assert o.resumable({IDS[1]}) >= lost
 
 
 def test_who_knows_no_epoch_of_ours_cannot_vouch() -> None:
