@@ -14,7 +14,7 @@ import pytest
 
 from p2pcrawl.slave.pages import harvest as harvest_module
 from simulations import Options, Plan, Simulation, Stage
-from simulations.kernel.moments import CAME, LEAVES
+from simulations.kernel.moments import CAME, COMMITTED, LEAVES
 from simulations.play.aims import Aim, strike
 from simulations.play.spiders import Beginner, Insister, Latecomer, Thinker
 from simulations.scenarios.deaths import newcomers
@@ -145,6 +145,24 @@ async def who_takes_start_urls_that_it_owns_loses_its_disk(stage: Stage) -> None
         await asyncio.sleep(2.0)
         stage.start(owner)
         await stage.sync()
+    await stage.agree()
+
+
+async def an_heir_dies_with_its_epochs_on_its_disk(stage: Stage) -> None:
+    heir, silent = stage.machines[:2]
+    await asyncio.sleep(1.0)
+    stage.crash([heir])
+    await asyncio.sleep(10.0)
+    stage.start(heir)
+    kind = "CopyStore.set_standings"
+    aim = Aim(kind=kind, phase=COMMITTED, of=heir.name, do="crash", for_s=30.0, beyond=True)
+    dies = asyncio.ensure_future(strike(stage, [aim]))
+    await stage.until(lambda: not heir.node.up)
+    await asyncio.sleep(6.0)
+    stage.freeze([silent])
+    await asyncio.sleep(9.0)
+    stage.thaw([silent])
+    await dies
     await stage.agree()
 
 
@@ -866,6 +884,11 @@ STORIES = {
             latency_s=0.0005,
             draws=("aims",),
         ),
+    ),
+    "goes-on-after-its-word": Story(
+        "Masters let go of buckets for one that wrote down that it has everything, and died before it told anybody. "
+        "While another one was silent they went on under the epochs that it says to have.",
+        Plan(Options(masters=5, pages=60, hosts=40), faults=an_heir_dies_with_its_epochs_on_its_disk),
     ),
     "forgot-whom-it-had-just-met": Story(
         "Masters whose power went soon did not know of the third any more, and settled links with two stores.",
