@@ -77,8 +77,33 @@ STORES: Final[dict[str, int]] = {
     "Store.set_slices": 57,
 }
 """What is stored and held up, likewise."""
-FEWER: Final = {"loans": frozenset({"Borrow", "Repay"}), "majority": frozenset({"AskElectorate", "CallIn"})}
+FEWER: Final = {
+    "loans": frozenset({"Borrow", "Repay", "Lent"}),
+    "majority": frozenset({"AskElectorate", "CallIn", "Voted"}),
+}
 """Those that come in some runs only."""
+
+ANSWERS: Final[dict[str, int]] = {
+    "Copied": 300,
+    "Dropped": 50,
+    "Forgotten": 22,
+    "Lent": 12,
+    "Noted": 79,
+    "Pulled": 20,
+    "PulledCopies": 26,
+    "Released": 37,
+    "Settled": 51,
+    "Synced": 25,
+    "Voted": 3,
+}
+"""The answers that are held up while whoever asked stands still, and about how many of each there are in a run."""
+OUTLASTS_SHARE: Final = 0.25
+"""In so many of the runs with aims there is one such stall,"""
+OUTLASTS_S: Final = (6.0, 9.0, 9.5)
+"""for so long,"""
+STILL_S: Final = (5.4, 5.8)
+"""and so long who asked stands still: it knows that it did, and nobody has declared it dead. So that may be at any
+time, also while somebody else is away, as is so wherever buckets change hands."""
 
 SHARES: Final = (0.002, 0.005, 0.01, 0.02)
 LONGEST_S: Final = (0.3, 1.0, 2.0)
@@ -97,9 +122,34 @@ def with_stalls(aims: Sequence[Aim], options: Options, allowed: Collection[str],
         dice = Random(f"{options.seed}/stalls: {aim.place}")
         made.append(_drawn(dice, options, counts, does, aim.place) if dice.random() < SHARE else aim)
     more = Random(f"{options.seed}/more stalls: {aims[0].place}")
-    return made + [
+    made += [
         _drawn(more, options, counts, does, f"stall {number + 1} with {aims[0].place}")
         for number in range(more.randint(*MORE))
+    ]
+    answers = {kind: count for kind, count in ANSWERS.items() if kind not in never}
+    return made + _drawn_outlasting(options, answers, f"answer with {aims[0].place}")
+
+
+def _drawn_outlasting(options: Options, counts: Mapping[str, int], place: str) -> list[Aim]:
+    """Draws an answer that comes when whoever asked has stood still meanwhile, by dice of its own, in some runs."""
+    dice = Random(f"{options.seed}/outlasting: {place}")
+    if dice.random() >= OUTLASTS_SHARE:
+        return []
+    (kind,) = dice.choices(list(counts), [1.0 / log(count + 2.0) for count in counts.values()])
+    return [
+        Aim(
+            kind=kind,
+            phase=LEAVES,
+            do=STALL,
+            nth=round(exp(dice.uniform(0.0, log(counts[kind])))),
+            for_s=dice.choice(OUTLASTS_S),
+            side=PEER,
+            then="freeze",
+            apart_s=dice.choice(APART_S),
+            then_for_s=dice.choice(STILL_S),
+            beyond=True,
+            place=place,
+        )
     ]
 
 

@@ -33,6 +33,9 @@ class Sight(Protocol):
     def away_since(self, since_s: float) -> frozenset[str]:
         """Returns the masters to which anything has happened since then, and those to which it happens still."""
 
+    def cut_s(self, since_s: float) -> float:
+        """Returns when the first of the cuts began that lasted till then or longer; that moment, if none did."""
+
     @property
     def lonely(self) -> bool:
         """True if one master at most was there at some time since all copies were last whole: what ended then may be
@@ -171,7 +174,7 @@ class Acknowledged:
         # Who does not answer holds nothing up for long: then the others are enough.
         there = known - len(self.sight.away_since(self.sight.now_s - HEARD_S))
         for link in self.links[key]:
-            stores = self._stores_of(link) | set(self.stores.spooling(link))
+            stores = self._stores_of(link) | set(self.stores.spooling(link)) | self._lost_before_a_cut(link)
             alone = self._is_of_one_owner(key, link) or self.sight.lonely
             wanted = max(there, 1 if alone else min(known, PROVISIONAL))
             if len(stores) >= wanted or (node in stores and not is_copy) or self._is_told_elsewhere(link, key):
@@ -227,6 +230,15 @@ class Acknowledged:
     def _stores_of(self, key: Key) -> set[str]:
         """Returns the names of all that have a fact, or had it a moment ago."""
         return {*self.stores.having(key), *self.stores.lately_lost(key, self.sight.now_s - HEARD_S)}
+
+    def _lost_before_a_cut(self, key: Key) -> set[str]:
+        """Returns whose disks had a fact, and were lost before or in a cut of which the others are not over yet: nobody
+        could make good what was lost.
+        """
+        since_s = self.sight.now_s - HEARD_S
+        if (cut_s := self.sight.cut_s(since_s)) < since_s:
+            return set(self.stores.lately_lost(key, cut_s - HEARD_S))
+        return set()
 
     def _is_of_one_owner(self, page: Key, link: Key) -> bool:
         """Tells whether somebody has both as its own: nobody keeps such a link besides."""

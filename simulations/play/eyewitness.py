@@ -80,6 +80,11 @@ class Eyewitness:
         up = {machine.name for machine in stage.up}
         return frozenset(machine.name for machine in stage.machines if machine.name in away or machine.name not in up)
 
+    def cut_s(self, since_s: float) -> float:
+        """Returns when the first of the cuts began that lasted till then or longer; that moment, if none did."""
+        cuts = (i.began_s for i in self._stage.incidents if i.everywhere and i.ended_s >= since_s)
+        return min(cuts, default=since_s)
+
     def present(self) -> frozenset[str]:
         """Returns the masters that all others count: those that are there, and those that went a moment ago."""
         stage, since_s, until_s = self._stage, self.now_s - AWAY_S, self.now_s - COUNTED_S

@@ -65,6 +65,8 @@ class Minds:
             self._known.answered(me, life, message.source, message.seq)
         if words:
             self._known.hears(me, words, before, after)
+        if after is not before:
+            self._misses(me, after)
         self._is_condemned(here, membership, words.get(me, ()))
         heard = {of: [line.verdict for line in lines] for of, lines in words.items()}
         self._duties.does(me, life, _step(before, after, out), heard)
@@ -83,6 +85,7 @@ class Minds:
         is_new, before = not membership.joined, _table(membership)
         out = receive()
         after = _table(membership)
+        self._misses(here[0], after)
         # Whose death was known already is away for as long as it was.
         news = {told: age_s for told, age_s in _ages(view).items() if _status(before, told[0]) != told[1][1]}
         if is_new:
@@ -121,9 +124,8 @@ class Minds:
         self._duties.does(*here, _step(before, after, out))
         self._duties.looks(*here, membership.view_digest, out.sync_with)
         self._is_condemned(here, membership, ())
-        names = {of: self._names[of] for of in after if of in self._names and of != here[0]}
-        suspect = [names[of] for of in names if after[of].verdict[1] == SUSPECT]
-        self._doubts.holds(self._names[here[0]], suspect, [names[of] for of in names if after[of].verdict[1] == DEAD])
+        suspect, dead = self._held(here[0], after, SUSPECT), self._misses(here[0], after)
+        self._doubts.holds(self._names[here[0]], suspect, dead)
         return out
 
     def says(self, message: Message) -> None:
@@ -164,6 +166,16 @@ class Minds:
         if last < worst <= membership.me.incarnation + FARTHEST and membership.me.living:
             self._condemned[here] = worst
             self._doubts.is_held_dead(self._names[here[0]])
+
+    def _misses(self, me: str, table: Table) -> list[str]:
+        """Takes in whom a member holds for dead from now on; returns their names."""
+        dead = self._held(me, table, DEAD)
+        self._doubts.misses(self._names[me], dead)
+        return dead
+
+    def _held(self, me: str, table: Table, status: int) -> list[str]:
+        """Returns the names of the others that a member holds for this."""
+        return [self._names[of] for of in table if of in self._names and of != me and table[of].verdict[1] == status]
 
     def _here(self, membership: Membership) -> tuple[str, int] | None:
         life = LIFE.get()

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from p2pcrawl.model.errors import ConfigurationError
-from simulations.draws.stalls import MESSAGES, STORES, drawn_hesitations
+from p2pcrawl.model.timings import TIMINGS
+from simulations.draws.stalls import ANSWERS, MESSAGES, STORES, drawn_hesitations
 from simulations.kernel.moments import CAME, COMES, COMMITS, COMMITTED, LEAVES, LEFT, Moment
 from simulations.play.aims import BLOWS, BOTH, MEANWHILE, NODE, PEER, STALL, Aim, strike
 from simulations.play.options import Options
@@ -181,6 +182,18 @@ def test_more_than_half_of_the_aims_hold_something_up_and_most_of_these_strike_m
     assert 0.6 < len(stalls) / len(aims) < 0.8
     assert 0.6 < sum(bool(aim.then) for aim in stalls) / len(stalls) < 0.8
     assert {aim.then for aim in stalls} == {"", *MEANWHILE}
+
+
+def test_who_waits_for_an_answer_stands_still_meanwhile_in_some_runs_and_is_not_held_dead() -> None:
+    aims = [aim for seed in range(300) for aim in drawn_aims(replace(SMALL, seed=seed))]
+
+    answers = [aim for aim in aims if aim.place.startswith("answer")]
+    assert 50 < len(answers) < 100
+    assert {aim.kind for aim in answers} == set(ANSWERS) - {"Lent", "Voted"}
+    assert all((aim.then, aim.side, aim.phase) == ("freeze", PEER, LEAVES) for aim in answers)
+    assert all(
+        TIMINGS.stood_still_s + TIMINGS.clock_look_s < aim.then_for_s < TIMINGS.suspicion_min_s for aim in answers
+    )
 
 
 def test_hesitations_are_drawn_moderately() -> None:

@@ -85,8 +85,10 @@ class _Master:
     nothing of it, till most agree again."""
     silent_s: dict[str, float] = field(default_factory=dict)
     """When it last held each other for suspect."""
-    missing: frozenset[str] = frozenset()
+    dead: frozenset[str] = frozenset()
     """Whom it holds for dead at this moment,"""
+    missing: frozenset[str] = frozenset()
+    """whom it did at its last turn,"""
     waits: bool = True
     """and whether it has done so of somebody ever since it began."""
 
@@ -137,9 +139,13 @@ class Doubts:
         known.missing = frozenset(dead)
         known.waits = known.waits and bool(known.missing)
 
+    def misses(self, master: str, dead: Iterable[str]) -> None:
+        """Takes in whom a master holds for dead from this moment on, by what it has heard or thinks."""
+        self._masters[master].dead = frozenset(dead)
+
     def missing(self, master: str) -> frozenset[str]:
-        """Returns whom a master held for dead at its last turn."""
-        return self._masters[master].missing
+        """Returns whom a master holds for dead at this moment."""
+        return self._masters[master].dead
 
     # -- what is granted -----------------------------------------------------------------------
 

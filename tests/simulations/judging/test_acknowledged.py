@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass, field
+from math import inf
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from simulations.model.acknowledged import Acknowledged
-from simulations.model.stores import Key, Stores, stamp_of
+from simulations.model.stores import Key, Lost, Stores, stamp_of
 from simulations.record.disk_taps import DiskTaps
 
 JOB = 7
@@ -35,6 +36,10 @@ class Seen:
     others: frozenset[str] = frozenset()
     ring: tuple[str, ...] = ()
     slow_s: float = 0.0
+    cut: float = inf
+
+    def cut_s(self, since_s: float) -> float:
+        return min(self.cut, since_s)
 
     def disk_s(self, node: str) -> float:
         return self.slow_s
@@ -277,6 +282,18 @@ def test_no_copy_says_that_a_page_is_done_whose_link_has_fewer_copies() -> None:
     case.rules.ended("m1", PAGE, is_copy=True)
 
     assert case.told == ["at 100.000 s m1 has a copy that says that page 1 is done, and page 2 was with m2 only, of 2"]
+
+
+@pytest.mark.parametrize(("lost_s", "cut", "is_amiss"), [(29.0, 30.0, False), (29.0, inf, True), (-31.0, 30.0, True)])
+def test_what_a_disk_had_that_was_lost_before_a_cut_nobody_could_make_good(
+    lost_s: float, cut: float, *, is_amiss: bool
+) -> None:
+    case = done_with_a_link_at("m2", sight=Seen(cut=cut))
+    case.stores.lost.append(Lost(lost_s, "m0", {LINK: QUEUED}))
+
+    case.rules.ended("m1", PAGE, is_copy=True)
+
+    assert bool(case.told) is is_amiss
 
 
 def test_a_link_that_its_finder_keeps_has_two_stores() -> None:

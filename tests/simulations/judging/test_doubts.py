@@ -73,6 +73,18 @@ def test_what_is_gained_is_granted_when_all_have_let_go() -> None:
     assert "m2 has not let go of it" in case.told[0]
 
 
+def test_who_is_held_for_dead_is_so_from_when_that_is_heard_till_it_is_no_more() -> None:
+    """A member that came to leave is back in the next turn: by then it is not one that was held for dead."""
+    rules = Case().rules
+
+    rules.misses("m0", ["m1"])
+    rules.holds("m0", [], ["m1"])
+    before = rules.missing("m0")
+    rules.misses("m0", [])
+
+    assert (before, rules.missing("m0")) == ({"m1"}, set())
+
+
 @pytest.mark.parametrize(("held_s", "is_amiss"), [(12.0, False), (6.0, True)])
 def test_what_a_disk_was_slow_to_note_is_granted_when_it_is_noted(held_s: float, is_amiss: bool) -> None:
     case = Case(words={}, held_s=held_s)
