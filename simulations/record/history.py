@@ -229,6 +229,7 @@ class History:
         self._buckets.acts(master, mine)
         self._meetings.acts(master, mine, others)
         self._brought.acts(master)
+        self._claims.acts(master)
 
     def watch(self, *, calm: bool) -> None:
         """Judges what was to be said by this moment, and was not; ``calm``: nothing is in anybody's way."""

@@ -67,6 +67,11 @@ class Claims:
     _troubled_s: float = 0.0
     """When anything was in anybody's way."""
 
+    def acts(self, claimer: str) -> None:
+        """Takes in that somebody comes to another view, in which it asks anew: it may come back to this one later."""
+        for place in [place for place in self._refused if place[0] == claimer]:
+            del self._refused[place]
+
     def claims(self, claimer: str, other: str, number: int) -> None:
         """Takes in that somebody asks another one to let go of buckets."""
         refused = self._refused.pop((claimer, other), None)

@@ -63,6 +63,18 @@ def test_a_claim_that_was_refused_is_made_again() -> None:
     assert case.look() == []
 
 
+def test_who_was_told_no_in_a_view_that_it_has_left_since_need_not_ask_in_time_when_it_is_back_in_it() -> None:
+    case = Case()
+    case.acts_in = 8
+    case.rules.acts("m0")
+    case.now_s, case.acts_in = 118.0, 7
+    case.rules.acts("m0")
+
+    case.rules.claims("m0", "m1", 2)
+
+    assert case.told == []
+
+
 @pytest.mark.parametrize(("later_s", "cut", "is_amiss"), [
     (1.1, False, False), (2.2, False, True), (2.2, True, False),
 ])  # fmt: skip
