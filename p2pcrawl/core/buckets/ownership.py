@@ -245,7 +245,7 @@ class Ownership:
 
     def _withdraw(self, buckets: Iterable[int]) -> None:
         """Takes back of buckets that leave us before they were served what others had of the last epochs that are not
-        ours: whose these are, and let go of them for us, may go on under them, and need not tell us.
+        ours: whose these are may not have let go yet, goes on under them then, and need not tell us.
         """
         for bucket in buckets:
             if (had := self._alone.pop(bucket, None)) is None:

@@ -166,7 +166,7 @@ MUTANTS = (
         where="p2pcrawl.core.buckets.ownership:Ownership._pass_on",
         old="        self._withdraw(lost)\n",
         new="",
-        harm="Who let go for us, and has it back, goes on under his epoch, and we say that we have all of it.",
+        harm="Whose bucket it is had not let go yet, and goes on; we say that we have all of his epoch, as others had.",
     ),
     Mutant(
         name="withdrawn-in-memory-alone",
