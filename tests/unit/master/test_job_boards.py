@@ -108,11 +108,13 @@ async def test_entries_come_though_the_master_dies_that_has_told_of_their_board(
 
 async def test_queue_of_a_board_that_was_taken_away_is_dropped_at_each_master(tmp_path: Path) -> None:
     async with kept_town(tmp_path) as (houses, job, keepings):
-        for keeping in keepings:
-            keeping.start()
         await keepings[1].put(job, "wine", JobBoard(1, TEXT))
 
         await keepings[2].put(houses[2].master.jobs[77], "wine", JobBoard(1, TEXT, closed=REMOVED))
+        # Not before: whoever still looks after the board as it was brings its entries once more, and those end only
+        # when a slave is to ask for them, which is in an hour here.
+        for keeping in keepings:
+            keeping.start()
         await eventually(lambda: all(house.master.jobs[77].unsettled == [] for house in houses))
         await eventually(lambda: ended(houses) == HOSTS * 2)
         counts = await books(houses)
