@@ -12,7 +12,6 @@ from p2pcrawl.core.membership.swim import Membership
 from p2pcrawl.model.cluster.node import Address, Member, NodeId
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.overlay.calls import Caller
-from p2pcrawl.overlay.gossip import GossipDriver
 from p2pcrawl.overlay.peers import ASK_S, SOON_S, T
 from p2pcrawl.wire.messages.ask import PeerRequest, R
 from p2pcrawl.wire.sealed.tls import Seal
@@ -32,10 +31,9 @@ class Door:
         self._members: list[Member] = []
         """These, by id."""
 
-    def open_to(self, membership: Membership, gossip: GossipDriver) -> None:
-        """Leads to these members from now on, by way of their gossip."""
+    def open_to(self, membership: Membership) -> None:
+        """Leads to these members from now on."""
         self.membership = membership
-        self._gossip = gossip
 
     @property
     def view_digest(self) -> int:
@@ -67,7 +65,7 @@ class Door:
 
     def all_asked(self) -> bool:
         """Tells whether each that this one began to join through was asked once."""
-        return self._gossip.all_asked
+        return not self.membership.unasked
 
     def missing(self) -> Sequence[Member]:
         """Returns those that went without handing over what they have, and are waited for."""

@@ -41,8 +41,6 @@ class GossipDriver:
         self._exchanges = Tasks()
         self._to_ask: dict[Address, None] = {}
         """Those with whom views are to be exchanged, as soon as one of the others has answered, or does not."""
-        self._unasked: set[Address] = set()
-        """Those that somebody began to join through, until each has answered once, or did not."""
         self._loop = asyncio.get_running_loop()
         self._closed = False
         self.malformed = 0
@@ -54,17 +52,12 @@ class GossipDriver:
         now = self._loop.time()
         self.membership.start(now)
         output = self.membership.join(now, join)
-        self._unasked.update(output.sync_with)
+        self.membership.unasked.update(output.sync_with)
         self._perform(output)
 
     def join(self, addresses: Sequence[Address]) -> None:
         """Joins through these too, from now on."""
         self._perform(self.membership.join(self._loop.time(), addresses))
-
-    @property
-    def all_asked(self) -> bool:
-        """True when each of those that somebody began to join through was asked once, and has answered, or will not."""
-        return not self._unasked
 
     async def leave(self, *, handed_over: bool, patience_s: float = 2.0) -> None:
         """Says good-bye and waits until it is told."""
@@ -157,5 +150,5 @@ class GossipDriver:
             log.debug("no exchange with %s: %s", address, error)
             return
         finally:
-            self._unasked.discard(address)
+            self.membership.unasked.discard(address)
         self._perform(self.membership.receive_push_pull(self._loop.time(), address, theirs))

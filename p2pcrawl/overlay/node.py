@@ -120,8 +120,8 @@ class OverlayNode:
             self.me, self.address, incarnation, Status.ALIVE, self._weight, self.credentials.boot, self._store, api=api
         )
         self.membership = Membership(me, self._config, self._dice)
+        self.door.open_to(self.membership)
         self.gossip = GossipDriver(self.membership, self.port, self._exchange, self._happened)
-        self.door.open_to(self.membership, self.gossip)
         self.directory = Directory(self.port, self.credentials.identity, self.door.lives)
 
     def join(self, addresses: Sequence[Address]) -> None:

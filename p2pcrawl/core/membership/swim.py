@@ -62,6 +62,8 @@ class Membership:
         me.check()
         if me.status is not Status.ALIVE:
             raise ValueError("a member starts alive")
+        self.unasked: set[Address] = set()
+        """Those that we began to join through, until each was asked once, and has answered, or will not."""
         self._config = config
         self._view = View()
         self._news = News(config.retransmit_factor)
