@@ -305,9 +305,10 @@ class Lead:
             await self.cluster.part()
             # Others may have come or gone while those that stay did without our consent.
             handed_over = handed_over and await self.cluster.drain(TIMINGS.drain_on_s, self.node.say_leaving)
-        if works and not handed_over and self.cluster.heirs():
-            log.warning("not everything could be handed over: what is left here is missing till this master is back")
-        if works:
+            if not handed_over and self.cluster.heirs():
+                log.warning(
+                    "not everything could be handed over: what is left here is missing till this master is back"
+                )
             await self.cluster.note_parting()
         await self.node.leave(handed_over=handed_over)
         await self.watch.close()
