@@ -38,8 +38,8 @@ from ..model.permissions import Asked, Permissions, Seen
 from ..model.standings import standing_at
 from ..model.stores import Key, StandingRow, Stores
 from ..model.tables import Marks, Tables
-from ..model.takeovers import Sight as Neighbours
-from ..model.takeovers import Takeovers
+from ..model.taking.sight import Sight as Neighbours
+from ..model.taking.takeovers import Takeovers
 from ..model.waiting import Waiting
 from ..model.work.adopted import Adoptions
 from ..model.work.borrowed import Borrowed

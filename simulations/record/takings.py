@@ -10,7 +10,8 @@ from ..kernel.moments import COMES, LEAVES, Moment, Moments
 from ..model.members.doubts import Doubts
 from ..model.standings import Standing
 from ..model.stores import Key, StandingRow, Stores
-from ..model.takeovers import Begun, Takeovers
+from ..model.taking.sight import Begun
+from ..model.taking.takeovers import Takeovers
 from .heard.requests import Requests, in_order, opened
 
 
@@ -97,12 +98,12 @@ class Takings:
         epochs = self._epochs(moment.what)
         what = epochs, self._said(moment.node, epochs), self._takeovers.sight.view(moment.node)
         self._told.came(moment.node, moment.peer, moment.what.id, moment.at, what)
-        self._takeovers.is_told(moment.node, epochs)
+        self._takeovers.sayings.is_told(moment.node, epochs)
 
     def _notes(self, moment: Moment) -> None:
         asked = self._told.answered(moment.node, moment.peer, opened(moment.what).id)
         if asked is not None:
-            self._takeovers.notes(moment.node, moment.peer, *asked[1])
+            self._takeovers.sayings.notes(moment.node, moment.peer, *asked[1])
 
     def _is_heard(self, moment: Moment) -> None:
         asked = self._tellings.answered(moment.peer, moment.node, moment.what.id)
@@ -112,21 +113,21 @@ class Takings:
     # -- copies --------------------------------------------------------------------------------
 
     def _is_synced(self, moment: Moment) -> None:
-        self._takeovers.is_whole(moment.node, self._counters(moment.what))
+        self._takeovers.sayings.is_whole(moment.node, self._counters(moment.what))
 
     def _is_to_drop(self, moment: Moment) -> None:
         message, epochs = moment.what, self._counters(moment.what)
         if not message.few:
-            what = epochs, self._said(moment.node, epochs), self._takeovers.is_to_drop(moment.node, epochs)
+            what = epochs, self._said(moment.node, epochs), self._takeovers.sayings.is_to_drop(moment.node, epochs)
             self._drops.came(moment.node, moment.peer, message.id, moment.at, what)
 
     def _drops_it(self, moment: Moment) -> None:
         message = opened(moment.what)
         asked = self._drops.answered(moment.node, moment.peer, message.id)
         if asked is not None:
-            self._takeovers.has_answered(moment.node, asked[1][0])
+            self._takeovers.sayings.has_answered(moment.node, asked[1][0])
         if asked is not None and message.agreed:
-            self._takeovers.drops(moment.node, moment.peer, *asked[1])
+            self._takeovers.sayings.drops(moment.node, moment.peer, *asked[1])
 
     def _grants(self, moment: Moment) -> None:
         numbers, tasks = self._stores.store(moment.node).numbers, opened(moment.what).tasks

@@ -20,7 +20,7 @@ from typing import Final, Protocol
 
 from ..acknowledged import Tell
 from ..stores import Stores, told
-from ..takeovers import Word
+from ..taking.sight import Word
 
 GRACE_S: Final = 3.0
 """What was about to be granted may leave so much later, and longer where the disk takes long to note it."""

@@ -9,7 +9,7 @@ import pytest
 from simulations.model.members.doubts import Doubts
 from simulations.model.standings import Standing
 from simulations.model.stores import StandingRow, Stores
-from simulations.model.takeovers import NEVER, Word
+from simulations.model.taking.sight import NEVER, Word
 
 BUCKET = 32
 

@@ -9,7 +9,8 @@ import pytest
 
 from simulations.model.standings import Standing
 from simulations.model.stores import StandingRow, Stores
-from simulations.model.takeovers import Begun, Takeovers
+from simulations.model.taking.sight import Begun
+from simulations.model.taking.takeovers import Takeovers
 
 BUCKET = 32
 MINE, RIVAL, NEXT = (5 << 12) + 1, (5 << 12) + 2, (6 << 12) + 1
@@ -97,7 +98,7 @@ class Case:
         return self.told
 
     def notes(self, other: str, epoch: int, since: int, before: StandingRow | None) -> list[str]:
-        self.rules.notes(other, "m0", {BUCKET: Begun(epoch, since)}, {BUCKET: before}, self.world.view(other))
+        self.rules.sayings.notes(other, "m0", {BUCKET: Begun(epoch, since)}, {BUCKET: before}, self.world.view(other))
         return self.told
 
 
@@ -265,10 +266,10 @@ def test_who_dropped_its_copies_has_nothing() -> None:
     before = case.stores.store("m2").standings[BUCKET]
     case.stands("m2", 5, 5)
 
-    case.rules.drops("m2", "m0", {BUCKET: 5}, {BUCKET: before})
+    case.rules.sayings.drops("m2", "m0", {BUCKET: 5}, {BUCKET: before})
     assert case.told == []
 
-    case.rules.drops("m2", "m0", {BUCKET: 6}, {BUCKET: before})
+    case.rules.sayings.drops("m2", "m0", {BUCKET: 6}, {BUCKET: before})
     assert "which serves it under epoch 6, and knows of 5 only" in case.told[0]
 
 
@@ -279,7 +280,7 @@ def test_who_is_told_to_drop_its_copies_has_nothing_by_its_word_before_its_slow_
     case = Case()
     case.stands("m2", 6, 6, 5)
     if is_told:
-        case.rules.is_to_drop("m2", [BUCKET])
+        case.rules.sayings.is_to_drop("m2", [BUCKET])
 
     case.rules.lets_go("m2", "m0", {BUCKET: Standing(6, 6)})
     assert any("has of bucket 32 nothing only, of 1 to 5" in each for each in case.told) == is_amiss
@@ -289,9 +290,9 @@ def test_who_is_told_to_drop_its_copies_has_nothing_by_its_word_before_its_slow_
 def test_word_to_drop_copies_is_over_when_it_was_answered_or_done(says: StandingRow | None) -> None:
     case = Case()
     case.stands("m2", 6, 6, 5)
-    case.rules.is_to_drop("m2", [BUCKET])
+    case.rules.sayings.is_to_drop("m2", [BUCKET])
     if says is None:
-        case.rules.has_answered("m2", [BUCKET])
+        case.rules.sayings.has_answered("m2", [BUCKET])
     else:
         case.stands("m2", *says)
     case.stands("m2", 7, 7, 5)
@@ -305,7 +306,7 @@ def test_word_to_drop_copies_is_over_when_it_was_answered_or_done(says: Standing
 def test_a_newcomer_that_drops_nothing_has_heard_of_an_epoch() -> None:
     case = Case()
 
-    case.rules.drops("m2", "m0", {BUCKET: 5}, {BUCKET: None})
+    case.rules.sayings.drops("m2", "m0", {BUCKET: 5}, {BUCKET: None})
 
     assert "its disk says of it nothing" in case.told[0]
 
@@ -344,7 +345,7 @@ def test_what_was_noted_of_an_epoch_may_be_written_when_its_copies_are_whole_alr
     case.stands("m2", 5, 5)
     case.begins(6, 6, "m2")
 
-    case.rules.is_whole("m2", {BUCKET: 6})
+    case.rules.sayings.is_whole("m2", {BUCKET: 6})
     case.stands("m2", 6, 6)
     case.stands("m2", 6)
     assert case.told == []
@@ -415,11 +416,11 @@ def test_word_that_copies_are_whole_under_an_earlier_rival_is_none(rival: int, *
     case, mine, joins = Case(), (3 << 12) + 4, (4 << 12) + 9
     case.stands("m1", mine)
     before = case.stores.store("m1").standings[BUCKET]
-    case.rules.is_whole("m1", {BUCKET: rival})
+    case.rules.sayings.is_whole("m1", {BUCKET: rival})
     case.stands("m1", joins, joins, mine - 1)
     case.told.clear()
 
-    case.rules.notes("m1", "m0", {BUCKET: Begun(joins, joins, (mine, rival))}, {BUCKET: before}, 1)
+    case.rules.sayings.notes("m1", "m0", {BUCKET: Begun(joins, joins, (mine, rival))}, {BUCKET: before}, 1)
 
     assert any("agreed to epoch" in each for each in case.told) == is_amiss
 
@@ -432,11 +433,11 @@ def test_who_was_told_that_its_copies_are_whole_under_a_rival_says_nothing_of_wh
     case.stands("m1", mine)
     before = case.stores.store("m1").standings[BUCKET]
     if is_told:
-        case.rules.is_whole("m1", {BUCKET: rival})
+        case.rules.sayings.is_whole("m1", {BUCKET: rival})
     case.stands("m1", joins, joins, mine - 1, f"{mine}-{rival}")
     case.told.clear()
 
-    case.rules.notes("m1", "m0", {BUCKET: Begun(joins, joins, (mine, rival))}, {BUCKET: before}, 1)
+    case.rules.sayings.notes("m1", "m0", {BUCKET: Begun(joins, joins, (mine, rival))}, {BUCKET: before}, 1)
 
     assert any("agreed to epoch" in each for each in case.told) == is_amiss
 
@@ -480,7 +481,7 @@ def test_who_is_told_of_rivals_says_that_it_has_those_no_more_that_it_cannot_kno
     case.stands("m1", NEXT, NEXT - 1, MINE - 1 if has_dropped else RIVAL)
     case.told.clear()
 
-    case.rules.notes("m1", "m0", {BUCKET: Begun(NEXT, NEXT - 1, (MINE, RIVAL))}, {BUCKET: before}, 1)
+    case.rules.sayings.notes("m1", "m0", {BUCKET: Begun(NEXT, NEXT - 1, (MINE, RIVAL))}, {BUCKET: before}, 1)
 
     assert any("a rival of the last one that it knew" in what for what in case.told) != has_dropped
 
@@ -491,14 +492,14 @@ def test_who_is_told_of_the_same_rivals_again_says_to_have_what_it_had_when_it_w
     case, first, second = Case(), NEXT, (7 << 12) + 1
     begun = Begun(first, RIVAL, (RIVAL - 1, RIVAL)), Begun(second, RIVAL, (RIVAL - 1, RIVAL))
     case.rules.begins("m0", "m1", {BUCKET: begun[0]}, 1)
-    case.rules.is_told("m1", {BUCKET: begun[0]})
+    case.rules.sayings.is_told("m1", {BUCKET: begun[0]})
     case.stands("m1", first)
     before = case.stores.store("m1").standings[BUCKET]
-    case.rules.is_told("m1", {BUCKET: begun[1]})
+    case.rules.sayings.is_told("m1", {BUCKET: begun[1]})
     case.stands("m1", *((second,) if keeps else (second, RIVAL, RIVAL - 2)))
     case.told.clear()
 
-    case.rules.notes("m1", "m0", {BUCKET: begun[1]}, {BUCKET: before}, 1)
+    case.rules.sayings.notes("m1", "m0", {BUCKET: begun[1]}, {BUCKET: before}, 1)
 
     assert bool(case.told) != keeps
 
@@ -507,14 +508,14 @@ def test_who_is_told_of_the_same_rivals_again_says_to_have_what_it_had_when_it_w
 def test_who_is_told_to_drop_what_it_is_just_giving_up_may_keep_it_till_it_is_told_again(*, is_giving: bool) -> None:
     case, epochs = Case(), {BUCKET: Begun(6, 5)}
     case.stands("m2", 5)
-    case.rules.is_told("m2", epochs)
+    case.rules.sayings.is_told("m2", epochs)
     if not is_giving:
-        case.rules.notes("m2", "m0", epochs, {BUCKET: None}, 1)
+        case.rules.sayings.notes("m2", "m0", epochs, {BUCKET: None}, 1)
     before = case.stores.store("m2").standings[BUCKET]
-    giving = case.rules.is_to_drop("m2", [BUCKET])
+    giving = case.rules.sayings.is_to_drop("m2", [BUCKET])
     case.told.clear()
 
-    case.rules.drops("m2", "m0", {BUCKET: 5}, {BUCKET: before}, giving)
+    case.rules.sayings.drops("m2", "m0", {BUCKET: 5}, {BUCKET: before}, giving)
 
     assert bool(case.told) != is_giving
 
