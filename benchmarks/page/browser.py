@@ -30,7 +30,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
     "--remote-debugging-pipe",
 )  # fmt: skip
-ANSWERS_S = 30.0
+ANSWERS_S = 120.0
 NOT_BEFORE_S = 0.02
 # Chromium wants its pipes at these numbers, where a parent may have others.
 _AT_3_AND_4 = "import os, sys; i, o, *c = sys.argv[1:]; os.dup2(int(i), 3); os.dup2(int(o), 4); os.execvp(c[0], c)"
