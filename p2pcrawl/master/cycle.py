@@ -15,6 +15,7 @@ from typing import Protocol
 
 from p2pcrawl.frontier.records.batch import Batch, Committed
 from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.master.boards.job_boards import note_late
 from p2pcrawl.master.buckets.handover import Handover
 from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.exchange import Exchange
@@ -99,6 +100,9 @@ class Cycle:
             self.granting.grant(batch.leases, now)
             batch.imprints = self.granting.imprints
         linked = {new.job for new in batch.links}
+        for number in linked:
+            if (job := ground.jobs[number]).spec.boards:
+                note_late(job, {new.link.callback for new in batch.links if new.job == number})
         batch.cleared = {job for job in linked if any(ground.jobs[job].counts[reason] for reason in _FOUND_AGAIN)}
         batch.wants = await ground.loading.wants()
         batch.delivered = self.outputs.take_delivered()

@@ -65,7 +65,7 @@ def _as_ordered(self: Host, pace: Pace) -> float:
     return 0.0 if self.ordered_s is not None else _asked_delay_s(self, pace)
 
 
-_asked_delay_s = Host._asked_delay_s
+_asked_delay_s = Host.asked_delay_s
 _CHANGES = Options(scenario="host-changes", masters=3, pages=150, hosts=12, limit_s=2 * LIMIT_S)
 
 CONTROLS = {
@@ -79,7 +79,7 @@ CONTROLS = {
         "a host is asked as fast as a person says, whatever its robots.txt wants",
         "politeness",
         replace(_CHANGES, masters=4, pages=250),
-        (swap(Host._asked_delay_s, _as_ordered),),
+        (swap(Host.asked_delay_s, _as_ordered),),
     ),
     "some-left-alone": Control(
         "one host in three is left alone for half a minute after each answer",

@@ -7,6 +7,9 @@ all the same, as one master alone does.
 Of any host, with a delay or without: when its bucket moves, its owner lets go of that when nothing of it is lent. And a
 loan of which the borrower never heard, for the answer got lost, it repays as well, until its owner has heard that: else
 the host would wait for ever.
+
+What a host asks for is told with a loan, both ways, and is kept; what jobs keep to there by themselves is no wish of
+its.
 """
 
 from __future__ import annotations
@@ -41,6 +44,9 @@ class Distances(Protocol):
     def spaces(self, job: int, host: str) -> bool:
         """Tells whether a job keeps a distance at a host: by its settings, or for the host or a person wants it so."""
 
+    def wanted_s(self, host: str) -> float:
+        """Returns the delay that a host asks for, whoever asks it."""
+
     def away_since(self, since_s: float) -> frozenset[str]:
         """Returns the masters to which anything has happened since then, and those to which it happens still."""
 
@@ -67,6 +73,12 @@ class Loans:
     def hears(self, lender: str, borrower: str, host: str) -> None:
         """Takes in that a borrower hears of its loan."""
         self._unheard.pop((lender, borrower, host), None)
+
+    def says(self, teller: str, hearer: str, host: str, asked_s: float) -> None:
+        """Judges what one master tells another that a host asks for."""
+        if asked_s > (wanted_s := self.sight.wanted_s(host)):
+            text = f"tells {hearer} that {host} asks for {asked_s:g} s between two requests, of {wanted_s:g} s"
+            self.tell(f"at {self.sight.now_s:.3f} s {teller} {text}")
 
     def lets_go(self, lender: str, claimer: str, hosts: Collection[str], now_s: float) -> None:
         """Judges a master that lets another one have the buckets of these hosts: nothing of them is lent."""

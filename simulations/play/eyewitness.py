@@ -251,6 +251,11 @@ class Eyewitness:
         usual = stage.job not in (0, job) or stage.options.delay_s == DELAY_S
         return not there.private if usual else stage.options.delay_s > 0.0
 
+    def wanted_s(self, host: str) -> float:
+        """Returns the delay that a host asks for, whoever asks it; 0 where none is."""
+        there = self._stage.web.hosts.get(host)
+        return 0.0 if there is None else there.delay_s
+
     def delay_s(self, host: str) -> float:
         """Returns a delay that a host has whatever job asks it; 0 where none is sure."""
         stage = self._stage

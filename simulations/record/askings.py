@@ -50,10 +50,12 @@ class Askings:
             host, number = asked[1]
             self._permissions.lent(moment.node, moment.peer, host, moment.at, answer.term_s)
             self._loans.lends(moment.node, moment.peer, host, number, moment.at, answer.term_s)
+            self._loans.says(moment.node, moment.peer, host, answer.asked_s)
             if answer.delay_s > 0.0:
                 self._loans.lent(moment.node, moment.peer, host, number, moment.at, answer.term_s)
 
     def _repay(self, moment: Moment) -> None:
+        self._loans.says(moment.peer, moment.node, moment.what.host, moment.what.asked_s)
         self._loans.repaid(moment.node, moment.peer, moment.what.host, moment.what.number)
         self._permissions.repaid(moment.node, moment.peer, moment.what.host, moment.at)
 
@@ -88,6 +90,7 @@ class Askings:
         wish = opened(moment.what)
         self._wishes.came(moment.peer, moment.node, wish.id, moment.at, (wish.host, wish.number))
         self._borrowed.asks(moment.node, moment.peer, wish.host, wish.number)
+        self._loans.says(moment.node, moment.peer, wish.host, wish.asked_s)
 
     def _hears(self, moment: Moment) -> None:
         answer = moment.what

@@ -52,7 +52,7 @@ def _source(host: Host, pace: Pace, seconds: float) -> DelayFrom:
         return DelayFrom.DEFAULT if pace.delay_s is None else DelayFrom.SETTING
     if host.robots_delay_s(pace) >= seconds:
         return DelayFrom.ROBOTS
-    if max(host.told_delay_s, host.loan_delay_s) >= seconds:
+    if host.told_delay_s >= seconds:
         return DelayFrom.ELSEWHERE
     return DelayFrom.TROUBLE if host.penalty_s >= seconds else DelayFrom.THROTTLE
 

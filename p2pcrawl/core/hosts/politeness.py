@@ -128,7 +128,6 @@ class Host:
         "halted",
         "key",
         "lent",
-        "loan_delay_s",
         "name",
         "next_at",
         "open",
@@ -161,8 +160,6 @@ class Host:
         self.throttle_s: float | None = None
         self.told_delay_s = 0.0
         """The delay that another master knows that it asks for."""
-        self.loan_delay_s = 0.0
-        """The delay that another master keeps to, which has borrowed or lent it, under the same order."""
         self.ordered_s: float | None = None
         """The delay that a person has set,"""
         self.order_version = 0
@@ -198,7 +195,7 @@ class Host:
         base = self.job_delay_s(pace)
         if pace.autothrottle and self.ordered_s is None:
             base = max(base, pace.throttle_start_s if self.throttle_s is None else self.throttle_s)
-        return max(base, self._asked_delay_s(pace))
+        return max(base, self.asked_delay_s(pace))
 
     def note(self, now: float, paces: Iterable[Pace]) -> HostNote:
         """Returns what the host asks beyond the delays of these jobs; not the adaptive one, which each master finds
@@ -206,7 +203,7 @@ class Host:
         """
         delay = 0.0
         for pace in paces:
-            asked = self._asked_delay_s(pace)
+            asked = self.asked_delay_s(pace)
             if asked > self.job_delay_s(pace):
                 delay = max(delay, asked)
         return HostNote(delay, self.penalty_s, max(0.0, self.paused_until - now))
@@ -227,10 +224,11 @@ class Host:
         if delay_s > 0.0:
             self.next_at = max(self.next_at, since + delay_s)
 
-    def told_on_loan(self, delay_s: float, order_version: int) -> None:
-        """Takes in the delay that whoever borrows or lends the host keeps to, if both obey the same order."""
-        if order_version == self.order_version:
-            self.loan_delay_s = max(self.loan_delay_s, delay_s)
+    def told_on_loan(self, asked_s: float) -> None:
+        """Takes in the delay that the host asks for, as whoever borrows or lends it knows that; not what jobs keep to
+        there, which is no wish of the host.
+        """
+        self.told_delay_s = max(self.told_delay_s, asked_s)
 
     def wait_on_loan(self, until: float, delay_s: float, order_version: int, delay_here_s: float) -> None:
         """Waits as whoever borrows or lends the host says. One that did not know the order that is obeyed here counted
@@ -248,7 +246,7 @@ class Host:
         before = max((self.delay_s(pace) for pace in paces), default=0.0)
         self.halted = order.paused
         if order.delay_version != self.order_version:
-            self.ordered_s, self.order_version, self.loan_delay_s = order.delay_s, order.delay_version, 0.0
+            self.ordered_s, self.order_version = order.delay_s, order.delay_version
         after = max((self.delay_s(pace) for pace in paces), default=0.0)
         # Else another master asked it last, and told for how long it is to wait; or it wants to be left alone.
         ours = self.next_at <= self.spaced_from + before
@@ -266,14 +264,13 @@ class Host:
             return pace.delay_s
         return 0.0 if self.private else DEFAULT_DELAY_S
 
-    def _asked_delay_s(self, pace: Pace) -> float:
+    def asked_delay_s(self, pace: Pace) -> float:
         """Returns the delay that the host asks for: by its robots.txt, or by what another master knows of that.
 
         One that is too long for the job is none: its slaves leave out what would have to wait for it, unasked.
         """
-        told = max(self.told_delay_s, self.loan_delay_s)
-        asked = told if told <= (pace.crawl_delay_max_s or inf) else 0.0
-        return max(asked, self.robots_delay_s(pace))
+        told = self.told_delay_s if self.told_delay_s <= (pace.crawl_delay_max_s or inf) else 0.0
+        return max(told, self.robots_delay_s(pace))
 
     def robots_delay_s(self, pace: Pace) -> float:
         """Returns the delay that its robots.txt asks of a job, as far as that was read here."""

@@ -8,8 +8,9 @@ other changes of jobs do. What follows is done from that alone, so it does not m
   changes nothing.
 * Pages of a board with shorter periods than before, which wait for their next visit, are due sooner, at each master.
   That is not noted, and the copies need not know: it is done again by whoever takes over, until all have been visited.
-* The queue of a board that was taken away is dropped by each master that has a part of it. Slaves drop what comes
-  later, from buckets that change hands or from pages that were being read.
+* The queue of a board that was taken away is dropped by each master that has a part of it, and once more when links of
+  it come behind that: from whoever was bringing its entries, or from pages that were being read. Slaves drop what
+  comes with buckets that change hands.
 * A board that has reached a limit of its own is closed by the one that decides.
 
 Each master notes on disk with which version it has done its part. Wherever it was not noted, it is done again.
@@ -120,6 +121,8 @@ class BoardKeeping:
         owners of its entries do not answer in time; then it is done later.
         """
         board = job.spec.boards[name]
+        # What comes from now on may come behind what is done here.
+        job.late.discard(name)
         if board.closed:
             dropped = await self._drop_board(job, mark_in(job, name))
             log.info("board %s of job %d is none any more: %d queued pages are dropped", name, job.id, dropped)

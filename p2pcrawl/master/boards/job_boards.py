@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -59,6 +59,13 @@ def boards_of(job: Job) -> dict[str, KnownBoard]:
 def mark_in(job: Job, name: str) -> str:
     """Returns the callback of a board's pages in a job: the first board's pages were there before any other's."""
     return "" if name == job.spec.name else mark_of(name)
+
+
+def note_late(job: Job, marks: Collection[str]) -> None:
+    """Takes note of links that come with these callbacks: where their board is none any more, they come behind its
+    end, and its queue is to be dropped once more.
+    """
+    job.late.update(name for name, board in job.spec.boards.items() if board.closed and mark_in(job, name) in marks)
 
 
 def mark_for(job: Job, url: str) -> str:

@@ -316,8 +316,10 @@ class Takeover:
         running = [b for b in standings if self._ownership.in_service(b) or self._ownership.rivals(b)]
         if changed := [b for b, now in self._ownership.standings(running).items() if now != before[b]]:
             # The other is about to be told that it lacks what we have: first it is on disk here that we have it.
+            # What is not served yet is written down as it begins: till then it may be lost again, and is taken back.
+            served_on = [b for b in changed if self._ownership.in_service(b)]
             async with self._noting:
-                await self._holdings.note(self._ownership.standings(changed))
+                await self._holdings.note(self._ownership.standings(served_on))
             # Copies are whole under the epoch that they know, or not: they are to know how it is now.
             self._copier.copying.doubt(changed)
             self._raised.update(b for b in changed if self._ownership.counters[b] != before[b].epoch)

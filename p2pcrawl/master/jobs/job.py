@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -67,6 +67,8 @@ class Job:
     """The hosts that its start URLs have opened, each with the version in which that was learnt here."""
     settled: dict[str, int] = field(default_factory=dict)
     """The version of each of its boards with which this master has done what it has to; see master.boards."""
+    late: set[str] = field(default_factory=set)
+    """The boards that are none any more of which links have come since this master dropped what was queued of them."""
 
     def __post_init__(self) -> None:
         self.opened_in = dict.fromkeys(self.spec.opened, 0)
@@ -111,7 +113,7 @@ class Job:
         self.spec = JobSpec(
             spec.id, spec.name, SpiderRef(qualname=spec.name), settings=key, label=spec.label, submitted=spec.submitted
         )
-        self.opened_in, self.settled, self.signed, self.closing = {}, {}, b"", ""
+        self.opened_in, self.settled, self.late, self.signed, self.closing = {}, {}, set(), b"", ""
         self.settings = settings_of(self.spec)
 
     @property
@@ -176,7 +178,7 @@ class Job:
         return [
             name
             for name, board in self.spec.boards.items()
-            if board.version > FROM_START and settled.get(name) != board.version
+            if name in self.late or (board.version > FROM_START and settled.get(name) != board.version)
         ]
 
     def slaves_wire(self, *, whole: bool) -> WireSpec:
@@ -407,8 +409,16 @@ def lasting_delay_s(host: Host, jobs: Iterable[Job], elsewhere: Container[int] =
     """Returns the longest delay that a running one of these jobs keeps at a host, without what passes with its
     trouble. ``elsewhere``: those that run for others, who may have heard that they go on before we have.
     """
-    running = (job for job in jobs if job.state == RUNNING or job.id in elsewhere)
-    return max((host.lasting_delay_s(job.pace) for job in running), default=0.0)
+    return max((host.lasting_delay_s(job.pace) for job in _running(jobs, elsewhere)), default=0.0)
+
+
+def asked_delay_s(host: Host, jobs: Iterable[Job], elsewhere: Container[int] = ()) -> float:
+    """Returns the longest delay that a host asks of a running one of these jobs, whatever these keep by themselves."""
+    return max((host.asked_delay_s(job.pace) for job in _running(jobs, elsewhere)), default=0.0)
+
+
+def _running(jobs: Iterable[Job], elsewhere: Container[int]) -> Iterator[Job]:
+    return (job for job in jobs if job.state == RUNNING or job.id in elsewhere)
 
 
 __all__ = [
@@ -423,6 +433,7 @@ __all__ = [
     "JobId",
     "KnownJobs",
     "SpiderRef",
+    "asked_delay_s",
     "certificate_sum",
     "job_of",
     "lasting_delay_s",

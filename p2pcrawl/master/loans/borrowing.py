@@ -23,7 +23,7 @@ from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.buckets.ownership import Router
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash, key_hash
-from p2pcrawl.master.jobs.job import KnownJobs, lasting_delay_s
+from p2pcrawl.master.jobs.job import KnownJobs, asked_delay_s, lasting_delay_s
 from p2pcrawl.master.loans.boots import Lives
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import P2PCrawlError
@@ -169,9 +169,9 @@ class Borrowing:
     async def _borrow(self, seat: Seat, owner: NodeId, job: int, number: int) -> None:
         host = seat.host
         try:
-            delay = host.lasting_delay_s(self._jobs[job].pace)
+            known_s = host.asked_delay_s(self._jobs[job].pace)
             asked_at = monotonic()
-            answer = await self._peers.ask(owner, Borrow(0, host.name, job, delay, number, host.order_version))
+            answer = await self._peers.ask(owner, Borrow(0, host.name, job, known_s, number))
             if answer.granted:
                 now, until = monotonic(), asked_at + answer.waited_s + answer.term_s
                 # Who is not the owner any more waits for its loans to end; so does who called this one in already.
@@ -180,7 +180,7 @@ class Borrowing:
                 self._loans[host.key] = _Loan(
                     owner, number, host.name, left, answer.slots, until, answer.delay_s <= 0.0
                 )
-                host.told_on_loan(answer.delay_s, answer.order)
+                host.told_on_loan(answer.asked_s)
                 here_s = lasting_delay_s(host, self._jobs.values())
                 host.wait_on_loan(now + answer.wait_s, answer.delay_s, answer.order, here_s)
                 return
@@ -201,11 +201,13 @@ class Borrowing:
 
     def _repay(self, key: int) -> None:
         loan, seat = self._loans.pop(key), self._bench.seats.get(key)
-        # A host that has lost its seat waits for nothing.
-        delay = lasting_delay_s(seat.host, self._jobs.values()) if seat is not None else 0.0
-        wait = max(0.0, seat.host.next_at - monotonic()) if seat is not None else 0.0
-        order = seat.host.order_version if seat is not None else 0
-        self._owe(key, loan.owner, Repay(0, loan.host, delay, wait, loan.pause_s, loan.slow_downs, loan.number, order))
+        repay = Repay(0, loan.host, 0.0, 0.0, loan.pause_s, loan.slow_downs, loan.number)
+        if seat is not None:
+            # A host that has lost its seat waits for nothing.
+            host, jobs = seat.host, self._jobs.values()
+            repay.delay_s, repay.asked_s = lasting_delay_s(host, jobs), asked_delay_s(host, jobs)
+            repay.wait_s, repay.order = max(0.0, host.next_at - monotonic()), host.order_version
+        self._owe(key, loan.owner, repay)
         if seat is not None:
             # Others may have it next; who comes back asks again.
             self._bench.ended(seat)

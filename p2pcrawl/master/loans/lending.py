@@ -25,7 +25,7 @@ from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.buckets.ownership import Router
 from p2pcrawl.core.hosts.politeness import Host, HostNote
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash, key_hash
-from p2pcrawl.master.jobs.job import KnownJobs, lasting_delay_s
+from p2pcrawl.master.jobs.job import KnownJobs, asked_delay_s, lasting_delay_s
 from p2pcrawl.master.loans.boots import Lives
 from p2pcrawl.master.loans.elsewhere import Elsewhere
 from p2pcrawl.master.loans.host_ledger import Asker, HostLedger, answer_in_vain
@@ -82,7 +82,7 @@ class Lending:
             # The borrower would not ask if it knew of the loan that it has.
             self._write_off(key, sender)
         ledger.line.append(Asker(sender, request, monotonic(), answer))
-        host.told_on_loan(request.delay_s, request.order)
+        host.told_on_loan(request.asked_s)
         self._serve_line(host)
         asyncio.get_running_loop().call_later(WAIT_S, answer_in_vain, answer)
         return answer
@@ -95,7 +95,7 @@ class Lending:
         if not ended or seat is None:
             return Repaid(0)
         host, now = seat.host, monotonic()
-        host.told_on_loan(request.delay_s, request.order)
+        host.told_on_loan(request.asked_s)
         host.wait_on_loan(now + request.wait_s, request.delay_s, request.order, self._delay_s(host))
         if request.pause_s > 0.0:
             # Whoever owns it next, and holds copies, is told that, and it is obeyed for no longer than our jobs say.
@@ -258,8 +258,9 @@ class Lending:
             term, waited = wait + TIMINGS.loan_term_s, now - asker.since
             until = now + term * (1.0 + 2 * TIMINGS.drift)
             ledger.lent[asker.node] = MadeLoan(asker.request.number, limit, self._lives.of(asker.node), until, job.id)
+            asked = asked_delay_s(host, self._jobs.values(), ledger.jobs)
             asker.answer.set_result(
-                Lent(0, True, count, limit, wait, term, self._delay_s(host), waited, host.order_version)
+                Lent(0, True, count, limit, wait, term, self._delay_s(host), waited, host.order_version, asked)
             )
         seat = self._bench.seats.get(host.key)
         if seat is not None:

@@ -281,7 +281,9 @@ class Lent(PeerReply, tag=38):
     waited_s: float = 0.0
     """How long the question waited for this answer: the term counts from the loan, not from when one hears of it."""
     order: Count = 0
-    """The version of the order under which the delay is the host's; see core.hosts.orders."""
+    """The version of the order under which ``delay_s`` is kept; see core.hosts.orders."""
+    asked_s: Seconds = 0.0
+    """The delay that the host itself asks for, as far as the sender knows; ``delay_s`` is what jobs keep there."""
 
 
 class Borrow(PeerRequest[Lent], tag=37):
@@ -289,11 +291,10 @@ class Borrow(PeerRequest[Lent], tag=37):
 
     host: str
     job: int
-    delay_s: float
+    asked_s: Seconds
+    """As in :class:`Lent`."""
     number: int = 0
     """Of the loan that may come of it. The sender counts them: an earlier one that comes later has been given up."""
-    order: Count = 0
-    """As in :class:`Lent`."""
 
 
 class Repaid(PeerReply, tag=40):
@@ -311,6 +312,8 @@ class Repay(PeerRequest[Repaid], tag=39):
     number: int = 0
     """Of the question."""
     order: Count = 0
+    """As in :class:`Lent`."""
+    asked_s: Seconds = 0.0
     """As in :class:`Lent`."""
 
 

@@ -21,6 +21,9 @@ class Polite:
     def spaces(self, job: int, host: str) -> bool:
         return job == JOB
 
+    def wanted_s(self, host: str) -> float:
+        return 4.0
+
     def away_since(self, since_s: float) -> frozenset[str]:
         return self.away
 
@@ -55,6 +58,15 @@ def test_job_that_keeps_no_distance_has_a_host_asked_that_is_lent_for_the_sake_o
     rules.granted("m0", "s0", [(FREE, HOST)], 12.0)
 
     assert told == []
+
+
+def test_no_more_is_told_of_a_host_than_it_asks_for() -> None:
+    rules, told = lending()
+
+    rules.says("m0", "m1", HOST, 4.0)
+    rules.says("m1", "m0", HOST, 5.0)
+
+    assert told == ["at 12.000 s m1 tells m0 that h0.test asks for 5 s between two requests, of 4 s"]
 
 
 @pytest.mark.parametrize("how", ["open", "repaid", "asked", "restarted", "over"])

@@ -12,6 +12,7 @@ import pytest
 from p2pcrawl.frontier.database.schema import FILE as FRONTIER_FILE
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.board_changes.board_keeping import BoardKeeping
+from p2pcrawl.master.board_changes.entries import bring_entries
 from p2pcrawl.master.jobs.job import Job, pack_job, unpack_settled, unpack_spec
 from p2pcrawl.model.boards.job_board import REMOVED, JobBoard, mark_of
 from p2pcrawl.spiders.boards.board import Revisit
@@ -108,13 +109,11 @@ async def test_entries_come_though_the_master_dies_that_has_told_of_their_board(
 
 async def test_queue_of_a_board_that_was_taken_away_is_dropped_at_each_master(tmp_path: Path) -> None:
     async with kept_town(tmp_path) as (houses, job, keepings):
+        for keeping in keepings:
+            keeping.start()
         await keepings[1].put(job, "wine", JobBoard(1, TEXT))
 
         await keepings[2].put(houses[2].master.jobs[77], "wine", JobBoard(1, TEXT, closed=REMOVED))
-        # Not before: whoever still looks after the board as it was brings its entries once more, and those end only
-        # when a slave is to ask for them, which is in an hour here.
-        for keeping in keepings:
-            keeping.start()
         await eventually(lambda: all(house.master.jobs[77].unsettled == [] for house in houses))
         await eventually(lambda: ended(houses) == HOSTS * 2)
         counts = await books(houses)
@@ -122,6 +121,24 @@ async def test_queue_of_a_board_that_was_taken_away_is_dropped_at_each_master(tm
     # What was in a slave's hands has ended as it would.
     assert counts["dropped:board-gone"] > 0
     assert counts["dropped:board-gone"] + counts["pages"] == 2 * HOSTS
+
+
+async def test_entries_that_come_behind_the_end_of_their_board_are_dropped_as_those_before(tmp_path: Path) -> None:
+    """They were queued again, and ended only when a slave was to ask for them, which is in an hour here."""
+    async with kept_town(tmp_path) as (houses, job, keepings):
+        await keepings[1].put(job, "wine", JobBoard(1, TEXT))
+        await keepings[2].put(houses[2].master.jobs[77], "wine", JobBoard(1, TEXT, closed=REMOVED))
+        for keeping in keepings:
+            keeping.start()
+        await eventually(lambda: all(house.master.jobs[77].unsettled == [] for house in houses))
+        late = [f"http://wine{n}.example/late" for n in range(HOSTS)]
+
+        # By a master that looked after the board as it was.
+        master = houses[0].master
+        urls = [*ENTRIES, *late]
+        await bring_entries(master.company, master.admission, master.jobs[77], urls, lambda url: mark_of("wine"))
+
+        await eventually(lambda: ended(houses) == len(urls))
 
 
 async def test_board_that_has_reached_its_limit_is_closed_for_all(tmp_path: Path) -> None:

@@ -79,4 +79,12 @@ MUTANTS = (
         new="            if rival < 0:\n",
         harm="What another goes on with beside an epoch of ours is not withdrawn when its bucket goes elsewhere.",
     ),
+    Mutant(
+        name="joined-on-disk-before-it-is-ours",
+        kind=Slip.EARLY,
+        where="p2pcrawl.master.buckets.takeover:Takeover._join_standings",
+        old="self._holdings.note(self._ownership.standings(served_on))",
+        new="self._holdings.note(self._ownership.standings(changed))",
+        harm="Who dies as it loses again what it was taking over is back with what it had to take back.",
+    ),
 )

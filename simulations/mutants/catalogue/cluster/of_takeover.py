@@ -204,7 +204,7 @@ MUTANTS = (
         name="joined-standing-not-on-disk",
         kind=Slip.EARLY,
         where=_TAKEOVER + "_join_standings",
-        old="                await self._holdings.note(self._ownership.standings(changed))\n",
+        old="                await self._holdings.note(self._ownership.standings(served_on))\n",
         new="                pass\n",
         harm="One that lacks what we have is told so, and after a crash nobody knows that we have it.",
     ),

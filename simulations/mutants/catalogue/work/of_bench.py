@@ -1,4 +1,4 @@
-"""Mistakes on the bench, where it is chosen what is granted next, and in the cycle that grants it."""
+"""Mistakes on the bench, where it is chosen what is granted next, in the cycle that grants it, and in loans."""
 
 from __future__ import annotations
 
@@ -60,5 +60,21 @@ MUTANTS = (
         old="due.append(max(at, now + LOOK_AGAIN_S) if self.company.full else at)",
         new="due.append(at)",
         harm="A master with too much under way takes turns that grant nothing, one after the other at once.",
+    ),
+    Mutant(
+        name="delay-lent-on",
+        kind=Slip.SIDE,
+        where="p2pcrawl.master.loans.lending:Lending._serve_line",
+        old="asked = asked_delay_s(",
+        new="asked = lasting_delay_s(",
+        harm="What one job keeps to at a host is told as the host's own wish, and kept to by all jobs for good.",
+    ),
+    Mutant(
+        name="delay-repaid-as-wish",
+        kind=Slip.SIDE,
+        where="p2pcrawl.master.loans.borrowing:Borrowing._repay",
+        old="lasting_delay_s(host, jobs), asked_delay_s(host, jobs)",
+        new="lasting_delay_s(host, jobs), lasting_delay_s(host, jobs)",
+        harm="A lender takes what a borrower's jobs keep to at a host for what the host asks for.",
     ),
 )

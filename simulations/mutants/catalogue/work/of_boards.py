@@ -50,6 +50,14 @@ MUTANTS = (
         harm="Who was away when a board was changed is taken to know it.",
     ),
     Mutant(
+        name="late-links-of-a-board-kept",
+        kind=Slip.RACE,
+        where="p2pcrawl.master.boards.job_boards:note_late",
+        old="if board.closed and mark_in(job, name) in marks",
+        new="if board.closed and name in marks",
+        harm="What comes of a board behind its end waits for its host's delay, and the job ends that much later.",
+    ),
+    Mutant(
         name="board-entries-by-the-first-only",
         kind=Slip.RETRY,
         where=_KEEPING + "settle",

@@ -83,9 +83,9 @@ MUTANTS = (
     Mutant(
         name="told-delay-forgotten",
         kind=Slip.MERGE,
-        where=_HOST + "_asked_delay_s",
-        old="told = max(self.told_delay_s, self.loan_delay_s)",
-        new="told = self.loan_delay_s",
+        where=_HOST + "asked_delay_s",
+        old="told = self.told_delay_s if",
+        new="told = 0.0 if",
         harm="What another master had read in a host's robots.txt is not kept to.",
     ),
     Mutant(

@@ -14,10 +14,12 @@ import msgspec
 import pytest
 
 from p2pcrawl.core.buckets.bitmaps import bitmap_of, buckets_of
+from p2pcrawl.core.buckets.standings import Standing
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.master.buckets import taking
 from p2pcrawl.master.buckets.handover import Handover
 from p2pcrawl.master.buckets.taking import Taking
+from p2pcrawl.model.cluster.epoch import AUTHORS, epoch_after
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.errors import LinkError
@@ -328,3 +330,31 @@ async def test_who_says_that_it_has_less_than_it_had_written_down_writes_that_fi
 
         assert released.agreed and released.lacks == [less.lack] != [had.lack]
         assert giver.holdings.standings[bucket] == less
+
+
+async def test_what_is_joined_of_a_rival_is_not_on_disk_before_the_bucket_is_ours_for_certain(tmp_path: Path) -> None:
+    """Who lost it again takes that back, and was back with it after a crash."""
+    may_claim = asyncio.Event()
+
+    async def hold_up(town: FakeCluster, source: NodeId, target: NodeId, request: Any) -> None:
+        if isinstance(request, Claim) and target == houses[2].id:
+            await may_claim.wait()
+
+    async with town_of(tmp_path, "1", "2", "3", answer=answer) as (town, houses):
+        await eventually(lambda: settled(houses))
+        heir, other = houses[0].cluster, houses[1].cluster
+        bucket = next(b for b in range(BUCKETS) if heir.ownership.owner(b) is None)
+        had = heir.holdings.standings[bucket]
+        rival = epoch_after(had.epoch - AUTHORS, houses[1].id)
+        other.ownership.recall({bucket: Standing(rival)})
+        town.before = hold_up
+
+        heir.takeover.claim(heir.ownership.claim_anew())
+        await eventually(lambda: heir.ownership.rivals(bucket))
+        await houses[0].master.handover.stored()
+        on_disk = heir.holdings.standings[bucket]
+        may_claim.set()
+        await eventually(lambda: settled(houses))
+
+        assert on_disk == had and not had.lack
+        assert heir.holdings.standings[bucket].has(rival)

@@ -50,7 +50,7 @@ class Side:
             owner=lambda bucket: None if self.owns else OWNER, serves=lambda bucket: self.owns and self.serves
         )
         self.job = SimpleNamespace(id=1, pace=pace, state=RUNNING)
-        jobs = {1: self.job}
+        self.jobs = jobs = {1: self.job}
 
         peers = FakePeers(id, map(member, (OWNER, BORROWER, OTHER)), partial(town.carry, id))
         self.budgets = Budgets(self.bench, jobs, router, peers)
@@ -184,6 +184,25 @@ async def test_owner_hears_of_the_delay_of_a_host_that_it_lent_without_one_as_so
 
         await it.borrow(it.other)
         assert not it.borrower.permit()
+
+
+async def test_delay_that_one_job_keeps_is_not_lent_on_as_the_wish_of_the_host() -> None:
+    """Of two jobs the one with the longer delay had it told with each loan of the other one; borrower and owner took it
+    for the host's own, for all jobs and for good."""
+    free, slow = Pace.of(Settings(download_delay=0.0)), Pace.of(Settings(download_delay=4.0))
+    async with town() as it:
+        for side in it.sides.values():
+            side.job.pace = free
+            side.jobs[2] = SimpleNamespace(id=2, pace=slow, state=RUNNING)
+
+        await it.borrow(it.borrower)
+        it.borrower.end()
+        it.borrower.budgets.tend()
+        await it.borrow(it.other)
+
+        hosts = [side.seat.host for side in it.sides.values()]
+        assert [host.delay_s(free) for host in hosts] == [0.0, 0.0, 0.0]
+        assert [host.delay_s(slow) for host in hosts] == [4.0, 4.0, 4.0]
 
 
 async def test_owner_hears_at_once_that_a_host_without_a_delay_asks_to_be_left_alone() -> None:
