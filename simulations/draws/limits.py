@@ -17,6 +17,8 @@ from typing import Any, Final
 
 DRAWN_SHARE: Final = 0.4
 """Each limit is made small in so many of the runs that have small limits."""
+LATER_SHARE: Final = 0.6
+"""and each of those that came later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +105,35 @@ LIMITS: Final[dict[str, Limit]] = {
         (*_in("core.majority.electorate", "VOTERS_WANTED"), *_in("master.majority.mandate", "VOTERS_WANTED")), (3, 5)
     ),
 }
+LATER: Final[dict[str, Limit]] = {
+    "marked records": Limit(_in("frontier.database.copied_mark", "STEP"), (1, 1, 5)),
+    "links sent ahead": Limit(_in("master.copies.links_first", "SEND_ROWS"), (1, 4)),
+    "compared buckets": Limit(_in("master.copies.syncing", "SLICE"), (1, 8)),
+    "bytes of parcels": Limit(_in("master.links.dispatch", "BATCH_BYTES_MAX"), (200, 2_000)),
+    "bytes of a part": Limit(_in("slave.pages.harvest", "PART_BYTES"), (50, 300)),
+    "patience with parts": Limit(_in("slave.pages.harvest", "PATIENT"), (1,)),
+    "parts ahead": Limit(_in("slave.pages.harvesting", "PARTS_AHEAD"), (0, 1)),
+    "bytes reported": Limit(_in("slave.link.outbox", "BYTES_MAX"), (200, 2_000)),
+    "orphan bytes told": Limit(_in("slave.link.orphans", "BATCH_BYTES"), (200, 2_000)),
+    "letters at once": Limit(_in("master.jobs.redelivery", "AT_ONCE"), (1, 3)),
+    "visits begun at once": Limit(_in("master.revisiting", "BEGUN_MAX"), (1, 4)),
+    "cleared rows": Limit(_in("frontier.records.cleared", "CLEAR_ROWS"), (1, 4)),
+    "hastened rows": Limit(_in("frontier.records.due_visits", "HASTEN_ROWS"), (1, 10)),
+}
+"""Those that came later: by dice of their own, so that the others are as they were."""
+LIMITS |= LATER
 
 
 def drawn_limits(seed: int) -> dict[str, int]:
     """Draws which limits are small in a run, and how small."""
-    dice = Random(f"{seed}/limits")
-    drawn = {name: dice.choice(limit.values) for name, limit in LIMITS.items() if dice.random() < DRAWN_SHARE}
+    drawn: dict[str, int] = {}
+    for dice, those in (
+        (Random(f"{seed}/limits"), LIMITS.keys() - LATER.keys()),
+        (Random(f"{seed}/later limits"), LATER),
+    ):
+        for name in (name for name in LIMITS if name in those):
+            if dice.random() < DRAWN_SHARE:
+                drawn[name] = dice.choice(LIMITS[name].values)
     return drawn
 
 

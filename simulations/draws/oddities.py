@@ -13,9 +13,13 @@ ODDITIES: dict[str, tuple[float, ...]] = {
     "refusing": (0.0, 0.3, 0.6),
 }
 """The values that may be drawn of each field of a web's plan."""
+SEVERAL = (0.0, 0.5, 1.0)
+"""Those of the share of pages that have several items."""
 
 
 def drawn_oddities(seed: int) -> dict[str, float]:
     """Draws what is odd about a web."""
     dice = Random(f"{seed}/web besides")
-    return {name: dice.choice(values) for name, values in ODDITIES.items()}
+    drawn = {name: dice.choice(values) for name, values in ODDITIES.items()}
+    # By dice of its own, so that the others are as they were.
+    return drawn | {"several": Random(f"{seed}/several items").choice(SEVERAL)}

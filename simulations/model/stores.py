@@ -115,6 +115,8 @@ class Store:
     """How often each of its own is in a queue, by its number there,"""
     staged: Counter[int] = field(default_factory=Counter)
     """and how many parts came of it before its end."""
+    mark: int = 0
+    """The number of the record up to which all links are said to be with others."""
     found: dict[Key, tuple[int, ...]] = field(default_factory=dict)
     """The numbers under which each is found."""
 
@@ -130,6 +132,7 @@ class Store:
         self.queued.clear()
         self.staged.clear()
         self.found.clear()
+        self.mark = 0
 
     def forget_copies(self) -> None:
         """Begins anew with what it holds for others, and what is kept with that."""

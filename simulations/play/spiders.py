@@ -14,6 +14,8 @@ from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.signal_names import spider_idle
 from p2pcrawl.spiders.page.response import Response
 
+from ..world.web import RULE
+
 SEEN = "pages_seen"
 """The stat in which a spider counts its callbacks."""
 
@@ -23,25 +25,40 @@ def item_of(url: str, body: bytes) -> dict[str, Any]:
     return {"url": url, "says": blake2b(body, digest_size=8).hexdigest()}
 
 
+def items_of(url: str, body: bytes) -> list[dict[str, Any]]:
+    """Makes all items of a page: that of its URL, and those of what it says besides, each under a URL of its own."""
+    first = item_of(url, body)
+    return [first, *(first | {"url": f"{url}#{number}"} for number in range(1, 1 + body.count(RULE.encode())))]
+
+
+def page_of(name: str) -> str:
+    """Returns the URL of the page that an item is of which has this one."""
+    return name.partition("#")[0]
+
+
 class Walker(Spider):
-    """Follows every link and takes one item from each page; counts its callbacks."""
+    """Follows every link and takes the items of each page, one before the links and the others behind them; counts its
+    callbacks.
+    """
 
     name = "walker"
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         self.crawler.stats.inc_value(SEEN)
-        yield item_of(response.url, response.body)
+        first, *others = items_of(response.url, response.body)
+        yield first
         yield response.follow_all()
+        yield from others
 
 
 class Picker(Walker):
-    """Takes one item from each page that it is given, and follows no link."""
+    """Takes the items of each page that it is given, and follows no link."""
 
     name = "picker"
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         self.crawler.stats.inc_value(SEEN)
-        yield item_of(response.url, response.body)
+        yield from items_of(response.url, response.body)
 
 
 def reread(url: str, body: bytes) -> dict[str, Any]:
@@ -194,3 +211,5 @@ OF_EACH_PAGE: frozenset[type[Spider]] = THOROUGH - {Repeater} | {Collector}
 """Those that take one item from each page, now or when its files are had."""
 ONE_EACH: frozenset[type[Spider]] = THOROUGH - {Repeater, Marker}
 """Those of which each page that is done has one item of its own, from its end on."""
+SEVERAL: frozenset[type[Spider]] = frozenset({Walker, Insister, Latecomer, Beginner})
+"""Those that take all items of a page that says several things."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
 from ..model.endings import JobRow
-from ..model.stores import Key, StandingRow, Store, Stores, end_of, phase_of, says_all, stamp_of, standing_row
+from ..model.stores import Key, StandingRow, Store, Stores, end_of, is_entry, phase_of, says_all, stamp_of, standing_row
 from .job_rows import read_job
 from .tapped_tables import BY_KEYS, OF_FACTS, OF_RECORDS, READ, TRIGGERS
 
@@ -42,6 +42,11 @@ class Ears(Protocol):
     def has_stored_records(self, node: str, numbers: Collection[int], keys: Collection[Key]) -> None:
         """Hears of the records, by their numbers there, of which a transaction has changed anything, and of the keys
         under which they are or were found.
+        """
+
+    def has_marked_copied(self, node: str, entered: Collection[int]) -> None:
+        """Hears that a transaction may have moved the mark up to which all links are with others, and which of the
+        records that were there before are entries since this one.
         """
 
     def has_new_items(self, node: str, key: Key) -> None:
@@ -79,7 +84,11 @@ class DiskTaps:
         self._back: list[tuple[Key, int, int]] = []
         """The URLs of which the transaction that is taken in makes a disk know less, and how far they were and are."""
         self._further: set[Key] = set()
-        """Those of which it makes a disk know more."""
+        """Those of which it makes a disk know more,"""
+        self._made_entries: set[Key] = set()
+        """and those records that were there before, and are entries from now on;"""
+        self._entered: list[int] = []
+        """these by their numbers."""
 
     def tap(self, node: str, connection: sqlite3.Connection, changes: list[Row]) -> bool:
         """Begins to listen at a connection of a node that has no transaction open: ``changes`` gets what follows. Tells
@@ -134,6 +143,8 @@ class DiskTaps:
         self._hear_of_items(node, store, rows)
         self._back.clear()
         self._further.clear()
+        self._entered = [row[1] for row in rows if row[0] == "r" and row[2:5] in self._made_entries]
+        self._made_entries.clear()
         # Only when all of it is there: a page's links come with its end.
         self._hear_of_what_went(node, store, rows)
         self._hear_of_standings(node, standings, stood)
@@ -181,6 +192,8 @@ class DiskTaps:
         if numbers := dict.fromkeys(row[1] for row in rows if row[0] in OF_RECORDS):
             keys = dict.fromkeys(row[2:5] for row in rows if row[0] in BY_KEYS)
             self._ears.has_stored_records(node, numbers, keys)
+        if self._entered or any(row[0] == "y" for row in rows):
+            self._ears.has_marked_copied(node, self._entered)
         for job, columns in {row[1]: row[2:] for row in rows if row[0] in "jk"}.items():
             self._ears.has_stored(node, job, read_job(*columns) if columns else None)
 
@@ -242,6 +255,8 @@ class DiskTaps:
         before = facts.get(key, 0)
         if told and not says_all(stamp, before):
             self._back.append((key, before, stamp))
+        if told and facts is store.records and key in facts and is_entry(stamp) and not is_entry(before):
+            self._made_entries.add(key)
         if facts is store.records and phase_of(before) and not phase_of(stamp):
             store.visited[key] = before
         if facts is store.records and told and phase_of(stamp) and end_of(before) != end_of(stamp):
@@ -286,6 +301,8 @@ def _note(store: Store, row: Row) -> None:
                 store.spooled[link] -= 1
         case "c":
             store.accounts.pop(row[1:], None)
+        case "y" if row[1] == "copied":
+            store.mark = row[2]
         case "t":
             store.standings[row[1]] = standing_row(*row[2:])
         case "n":

@@ -44,10 +44,13 @@ from ..model.waiting import Waiting
 from ..model.work.adopted import Adoptions
 from ..model.work.borrowed import Borrowed
 from ..model.work.borrowed import Sight as Borrowers
+from ..model.work.imprints import Imprints
 from ..model.work.kept import Kept
+from ..model.work.hosts_left_alone import HostsLeftAlone
 from ..model.work.known_ends import KnownEnds
 from ..model.work.links_first import LinksFirst
 from ..model.work.links_first import Sight as Finders
+from ..model.work.marked import Marked
 from ..model.work.meetings import Meetings
 from ..model.work.meetings import Sight as Meeting
 from ..model.work.order import Order
@@ -56,11 +59,13 @@ from ..model.work.reports import Reports
 from ..model.work.reports import Sight as Hands
 from ..model.work.rounds import Rounds
 from ..model.work.rounds import Sight as Askers
+from ..model.work.session_terms import SessionTerms
 from ..model.work.sinks_away import SinksAway
 from .askings import Askings
 from .calls import Calls, Minds
 from .disk_taps import DiskTaps
 from .heard.ends_sought import EndsSought
+from .heard.imprints_asked import ImprintsAsked
 from .heard.requests import Requests, in_order, opened
 from .heard.slave_reports import SlaveReports
 from .heard.slaves_words import SlavesWords
@@ -130,10 +135,12 @@ class History:
         acquainted = Acquaintances(folder, sight.is_safe, {of: name for name, of in ids.items()})
         Takings(moments, self.takeovers, self.doubts, self.stores, acquainted)
         self._order = Order(self.stores, sight, self.links, self._teller("acknowledged"))
+        ImprintsAsked(moments, Imprints(self.stores, sight, self._teller("acknowledged")), self._order)
         # With one copy nobody else is to have anything.
         first = self.links if replicas > 1 else {}
         self._ends = KnownEnds(self.stores, sight, replicas, self._teller("acknowledged"))
         self._first = LinksFirst(self.stores, sight, first, self._teller("acknowledged"))
+        self._marked = Marked(self.stores, sight, self._teller("acknowledged")) if replicas > 1 else None
         self._endings = Endings(self.stores, sight, self._buckets.settled, self._teller("endings"))
         self._rounds = Rounds(self.stores, sight, self._teller("endings"))
         EndsSought(moments, self._rounds)
@@ -146,6 +153,8 @@ class History:
         self.rumours = Rumours(sight, self._teller("rumours"), self._leaves)
         self.known = Known(sight, self._teller("rumours"))
         self.duties = Duties(sight, self._teller("rumours"))
+        self.sessions = SessionTerms(sight, self._teller("permissions"))
+        self.hosts_left = HostsLeftAlone(sight, self._teller("permissions"))
         self._loans = Loans(self._teller("permissions"), sight)
         self._tables = Tables(self.stores, sight, self._teller("tables"))
         self.waiting = Waiting(self.stores, sight, self._teller("healing"))
@@ -454,6 +463,10 @@ class History:
         self._ends.looks(node)
         self._tables.stored(node, numbers, keys)
 
+    def has_marked_copied(self, node: str, entered: Collection[int]) -> None:
+        if self._marked is not None:
+            self._marked.stored(node, entered)
+
     def has_new_items(self, node: str, key: Key) -> None:
         self._tables.items_anew(node, key)
 
@@ -482,6 +495,8 @@ class History:
         self._slaves.started(node)
         self._order.started(node)
         self._first.started(node)
+        if self._marked is not None:
+            self._marked.started(node)
         self._ends.started(node)
         self._endings.found(node, jobs)
 

@@ -51,6 +51,7 @@ TRIGGERS: Final = {
         ("UPDATE OF version", _ACCOUNT),
         ("DELETE", "'c', OLD.job, OLD.master, OLD.life, OLD.slice"),
     ),
+    "meta": (("UPDATE OF value", "'y', NEW.name, NEW.value"),),
     "spool": (("INSERT", "'s', NEW.id, NEW.hi, NEW.lo, NEW.job"), ("DELETE", "'u', OLD.id")),
     "standing": (
         ("INSERT", _STANDING),
@@ -70,6 +71,7 @@ READ: Final = {
     **{table: f"SELECT 'q', id FROM {table}" for table in ("queue", "queue_young")},
     **{table: f"SELECT 'f', id, hi, lo, job FROM {table}" for table in ("seen", "seen_young")},
     "staged": "SELECT 'a', record FROM staged",
+    "meta": "SELECT 'y', name, value FROM meta",
     "spool": "SELECT 's', id, hi, lo, job FROM spool",
     "standing": "SELECT 't', bucket, epoch, lack, base, pieces FROM standing",
 }

@@ -26,7 +26,7 @@ from ..kernel.paths import Law
 from ..play.aims import Aim
 from ..play.faults import Fault
 from ..play.options import Options
-from ..play.spiders import Walker
+from ..play.spiders import SEVERAL, Walker
 from ..play.stage import Stage
 from ..scenarios import SCENARIOS
 from ..world.web import WebPlan
@@ -106,6 +106,9 @@ class Plan:
         usual_law = (scenario.law if scenario else None) or Law()
         private = options.private or usual_web.private
         drawn: dict[str, Any] = drawn_oddities(options.seed) if "web" in options.draws else {}
+        spider = scenario.spider if scenario and self.spider is Walker else self.spider
+        if spider not in SEVERAL:
+            drawn.pop("several", None)
         sizes: dict[str, Any] = {"pages": options.pages, "hosts": options.hosts_of_web, "private": private}
         web = self.web or replace(usual_web, **sizes, **drawn)
         law = self.law or replace(usual_law, latency_s=options.latency_s, jitter_s=options.latency_s / 4)
@@ -113,7 +116,7 @@ class Plan:
             self,
             options=replace(options, pages=web.pages, hosts=web.hosts, private=web.private, latency_s=law.latency_s),
             faults=self.faults or (scenario.faults if scenario else None),
-            spider=scenario.spider if scenario and self.spider is Walker else self.spider,
+            spider=spider,
             web=web,
             law=law,
             weights=self.weights or (scenario.weights if scenario else (1,)),

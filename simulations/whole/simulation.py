@@ -48,6 +48,8 @@ from ..play.series import Sampler
 from ..play.spiders import OF_EACH_PAGE, ONE_EACH, PERIOD_S, THOROUGH, Returner
 from ..play.stage import Stage
 from ..record.history import History
+from ..record.heard.hosts_asked import hosts_overheard
+from ..record.heard.session_ends import sessions_overheard
 from ..record.mandates import consents_overheard
 from ..record.overheard import overheard
 from ..record.views import views_overheard
@@ -179,6 +181,8 @@ class Simulation:
             history, called = self._history, {of: name for name, of in ids.items()}
             stack.enter_context(overheard(history.rumours, history.known, history.duties, history.doubts, ids))
             stack.enter_context(views_overheard(history.acts, called))
+            stack.enter_context(sessions_overheard(history.sessions))
+            stack.enter_context(hosts_overheard(history.hosts_left))
             if self._majority:
                 stack.enter_context(consents_overheard(history.consents, called))
             self._listen(stage, sinks)

@@ -32,6 +32,10 @@ RETRY_AFTER_S = 8
 NOWHERE = ("", "//", "nonsense", "http://[::1", "http://a:b:c/", "http://nowhere.test/\x00", "gopher://nowhere.test/")
 """URLs that lead nowhere. No page has a link to them."""
 TEXT_WORDS = 60
+RULE = "<hr>"
+"""What is behind such a line is another item."""
+SAYS_MAX = 4
+"""So many items a page has at most."""
 TRIES_MAX = 2
 """How often a flaky page fails, at most: no more than a crawler tries again by default."""
 ZIPF_MAX = 10
@@ -118,6 +122,8 @@ class WebPlan:
     refusing: float = 0.0
     """Of the hosts: those that refuse some pages, one after the other, when they are first asked for them, and do not
     say for how long."""
+    several: float = 0.0
+    """Of the pages: those of which a spider makes several items, two to four."""
     only: str = ""
     """The numbers of the pages that are there, such as ``0-4 7``, in the order in which they were made: the others are
     left out as if nothing had led to them, and all else is as it was. The first is always there; nothing: all are."""
@@ -129,7 +135,7 @@ class WebPlan:
             raise ValueError(f"zipf must be between 0 and {ZIPF_MAX}")
         if min(self.links, self.texts) < 0 or not 0 < self.latency_s < inf:
             raise ValueError("links and texts must not be negative, and latency_s above 0 and finite")
-        for name in ("across", "hot", *KINDS, "delayed_hosts", "dead_hosts", "private", "listed", *ODD):
+        for name in ("across", "hot", *KINDS, "delayed_hosts", "dead_hosts", "private", "listed", "several", *ODD):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be between 0 and 1")
         if sum(getattr(self, name) for name in KINDS) > 1:
@@ -312,7 +318,7 @@ class Web:
 
     def body(self, url: str) -> bytes:
         """Returns what a page says to whoever is answered with it."""
-        return _body(self.pages[url], self.plan.texts)
+        return _body(self.pages[url], self.plan)
 
     # -- answering ----------------------------------------------------------------------------
 
@@ -374,7 +380,7 @@ class Web:
             said["ETag"] = f'"{len(page.links)}"'
             if condition == said["ETag"]:
                 return Reply(takes_s, host.ip, 304, said)
-        return Reply(takes_s, host.ip, 200, said, _body(page, self.plan.texts))
+        return Reply(takes_s, host.ip, 200, said, _body(page, self.plan))
 
     def _failure(self, takes_s: float, host: Host, dice: Dice) -> Reply:
         chance = dice.roll()
@@ -535,10 +541,17 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 """By the clocks of busy hosts it is always this late: nobody has to believe them more than the difference."""
 
 
-def _body(page: Page, texts: int = 0) -> bytes:
+def _body(page: Page, plan: WebPlan) -> bytes:
+    texts = plan.texts
     links = "".join(f'<li><a href="{url}">{url}</a>\n' for url in page.links)
     text = f"<article><p>{_text(text_of(page.url, texts))}</article>\n" if texts else ""
-    return f"<!doctype html><title>{page.url}</title>{text}<ul>\n{links}</ul>\n".encode()
+    return f"<!doctype html><title>{page.url}</title>{text}<ul>\n{links}</ul>\n{RULE * _rules_of(page.url, plan.several)}".encode()
+
+
+def _rules_of(url: str, several: float) -> int:
+    """Returns how many things a page says besides the first, of which each is behind a line."""
+    chance = crc32(f"{url} says".encode())
+    return 1 + chance % (SAYS_MAX - 1) if chance / (1 << 32) < several else 0
 
 
 def text_of(url: str, texts: int) -> int:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ...play.evidence import Evidence, listed
+from ...play.spiders import page_of
 
 
 def check(evidence: Evidence) -> Iterator[str]:
@@ -24,6 +25,7 @@ def check(evidence: Evidence) -> Iterator[str]:
         visits = 1 + (sum(began_s <= asked.ended_s for began_s, _ in evidence.begun_anew()) if again else 0)
         if twice := sorted(url for url, count in told.items() if count > visits):
             yield f"{who}, told {len(twice)} of them more than once: {listed(twice)}"
-        early = sorted(url for url in told if fetched.get((asked.job, url), asked.ended_s + 1.0) > asked.ended_s)
+        never_s = asked.ended_s + 1.0
+        early = sorted(name for name in told if fetched.get((asked.job, page_of(name)), never_s) > asked.ended_s)
         if early:
             yield f"{who}, told {len(early)} of pages that had not been fetched: {listed(early)}"

@@ -17,7 +17,7 @@ from p2pcrawl.model.texts.imprint_url import is_imprint
 from ...observe.contents import Content
 from ...observe.folders import DONE, QUEUED, print_of
 from ...play.evidence import Evidence, listed
-from ...play.spiders import item_of
+from ...play.spiders import items_of, page_of
 from ...world.web import Kind, Web
 
 ADDED: Final = ("duplicate_of", "file_urls", "files")
@@ -56,7 +56,9 @@ class _Truth:
 
     def __init__(self, evidence: Evidence) -> None:
         self._web = evidence.web
-        self._items = {url: item_of(url, evidence.web.body(url)) for url in evidence.web.pages}
+        made = {url: items_of(url, evidence.web.body(url)) for url in evidence.web.pages}
+        self._items = {str(item["url"]): item for items in made.values() for item in items}
+        self._counts = {url: len(items) for url, items in made.items()}
         self._statuses: dict[str, set[int]] = defaultdict(set)
         for visit in evidence.web.visits:
             self._statuses[visit.url].add(visit.status)
@@ -64,7 +66,7 @@ class _Truth:
         self._visits_max = evidence.rounds - 1 + len(evidence.asked_anew()) + len(evidence.begun_anew())
         entries = evidence.entries()
         # What is gone with all disks that had it may have been nearer to the start.
-        self._depths = _depths(self._web, entries if not evidence.destroyed else set(self._items))
+        self._depths = _depths(self._web, entries if not evidence.destroyed else set(self._counts))
         self._rules: Mapping[str, Callable[[Content], bool]] = {
             "under another's fingerprint": lambda row: row.key == print_of(row.url),
             "with a status that the web never gave": self._has_its_status,
@@ -84,7 +86,7 @@ class _Truth:
 
     def wrong_of(self, row: Content) -> Iterator[str]:
         """Says what is wrong with what a disk says of a page; nothing is known of what is no page of the web."""
-        if row.url in self._items and not row.url.startswith(START_URL) and not is_imprint(row.url):
+        if row.url in self._counts and not row.url.startswith(START_URL) and not is_imprint(row.url):
             yield from (what for what, holds in self._rules.items() if not holds(row))
 
     def _has_its_status(self, row: Content) -> bool:
@@ -110,11 +112,16 @@ class _Truth:
 
     def _has_as_many(self, row: Content) -> bool:
         is_page = row.phase == DONE and self._web.pages[row.url].kind is not Kind.REDIRECT
-        return row.number == len(row.items) and (row.number == 1 or not (is_page and self._one_each))
+        return row.number == len(row.items) and (
+            row.number == self._counts[row.url] or not (is_page and self._one_each)
+        )
 
     def _has_its_items(self, row: Content) -> bool:
         items = [json.loads(item) for item in row.items]
-        return all(item.get("url") == row.url and self.is_of_its_page(item) for item in items)
+        names = {str(item.get("url")) for item in items}
+        return len(names) == len(items) and all(
+            page_of(str(item.get("url"))) == row.url and self.is_of_its_page(item) for item in items
+        )
 
 
 def _depths(web: Web, seeds: Collection[str]) -> dict[str, int]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from ...observe.incidents import PAUSE
 from ...play.evidence import Evidence, SinkFound, listed
+from ...play.spiders import page_of
 
 
 def check(evidence: Evidence) -> Iterator[str]:
@@ -23,7 +24,7 @@ def check(evidence: Evidence) -> Iterator[str]:
         if lost := sorted(set(evidence.items) - there):
             yield f"{name}: {len(lost)} items of the results were never brought: {listed(lost)}"
         often = _fetched_by_both_sides(evidence) if found.parts else _visited_again(evidence)
-        if twice := sorted(url for url, count in found.items.items() if count > often.get(url, 1)):
+        if twice := sorted(url for url, count in found.items.items() if count > often.get(page_of(url), 1)):
             yield f"{name}: {len(twice)} items are there more than once: {listed(twice)}"
         # What the disks had is gone with them, and was brought before.
         if not evidence.destroyed and (strange := sorted(there - set(evidence.items))):

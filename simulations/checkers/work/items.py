@@ -1,4 +1,4 @@
-"""Every page that was fetched has its item in the results, once."""
+"""Every page that was fetched has its items in the results, each once."""
 
 from __future__ import annotations
 
@@ -6,24 +6,28 @@ from collections.abc import Iterator
 
 from ...observe.folders import DONE
 from ...play.evidence import Evidence, listed
+from ...play.spiders import items_of, page_of
 from ...world.web import Kind
 
 
 def check(evidence: Evidence) -> Iterator[str]:
     if not evidence.ended:
         return
+    web = evidence.web
     fetched = {
-        url
+        str(item["url"])
         for url, record in evidence.phases().items()
-        if record.phase == DONE and url in evidence.web.pages and evidence.web.pages[url].kind is not Kind.REDIRECT
+        if record.phase == DONE and url in web.pages and web.pages[url].kind is not Kind.REDIRECT
+        for item in items_of(url, web.body(url))
     }
     lost = sorted(fetched - set(evidence.items))
     if lost:
-        yield f"{len(lost)} pages are done without an item in the results: {listed(lost)}"
+        yield f"{len(lost)} items of pages that are done are not in the results: {listed(lost)}"
     twice = sorted(url for url, count in evidence.items.items() if count > 1)
     if twice:
         yield f"{len(twice)} items are in the results more than once: {listed(twice)}"
-    strange = sorted(set(evidence.items) - fetched - _served_before(evidence))
+    before = _served_before(evidence)
+    strange = sorted(name for name in set(evidence.items) - fetched if page_of(name) not in before)
     if strange:
         yield f"{len(strange)} items are of pages that are not done: {listed(strange)}"
 

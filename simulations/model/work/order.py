@@ -139,6 +139,19 @@ class Order:
                 self._tell(holder, f"{text} {self.sight.name(link)}, which {owner} has had since {came_s:.3f} s")
                 return
 
+    def goes_on(self, owner: str, key: Key, where: str) -> None:
+        """Judges an imprint that goes on to its next band, be it another's: it has its copies itself, so that whoever
+        inherits it knows of it (docs/duplicates.md).
+        """
+        store = self.stores.of.get(owner)
+        if store is None or key not in store.records or self.sight.deleted(key[2]):
+            return
+        came_s = store.known.get(key, NEVER_S)
+        if lacking := next(iter(self._lacking(owner, key, came_s, 0)), "") or self._alone(owner, key, came_s):
+            self._tell(
+                owner, f"lets {where} go on, which it has since {came_s:.3f} s, and of which {lacking} has nothing"
+            )
+
     def followed(self, owner: str, finder: str, links: Iterable[Key], came_s: float) -> None:
         """Judges the word of an owner that it has links that were new to it, be it provisionally: all who follow their
         buckets have answered that they have them, also who leaves, where those that stay are too few.
