@@ -44,9 +44,9 @@ from ..model.waiting import Waiting
 from ..model.work.adopted import Adoptions
 from ..model.work.borrowed import Borrowed
 from ..model.work.borrowed import Sight as Borrowers
+from ..model.work.hosts_left_alone import HostsLeftAlone
 from ..model.work.imprints import Imprints
 from ..model.work.kept import Kept
-from ..model.work.hosts_left_alone import HostsLeftAlone
 from ..model.work.known_ends import KnownEnds
 from ..model.work.links_first import LinksFirst
 from ..model.work.links_first import Sight as Finders

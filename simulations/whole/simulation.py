@@ -47,9 +47,9 @@ from ..play.options import Options
 from ..play.series import Sampler
 from ..play.spiders import OF_EACH_PAGE, ONE_EACH, PERIOD_S, THOROUGH, Returner
 from ..play.stage import Stage
-from ..record.history import History
 from ..record.heard.hosts_asked import hosts_overheard
 from ..record.heard.session_ends import sessions_overheard
+from ..record.history import History
 from ..record.mandates import consents_overheard
 from ..record.overheard import overheard
 from ..record.views import views_overheard

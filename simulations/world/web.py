@@ -545,7 +545,8 @@ def _body(page: Page, plan: WebPlan) -> bytes:
     texts = plan.texts
     links = "".join(f'<li><a href="{url}">{url}</a>\n' for url in page.links)
     text = f"<article><p>{_text(text_of(page.url, texts))}</article>\n" if texts else ""
-    return f"<!doctype html><title>{page.url}</title>{text}<ul>\n{links}</ul>\n{RULE * _rules_of(page.url, plan.several)}".encode()
+    rules = RULE * _rules_of(page.url, plan.several)
+    return f"<!doctype html><title>{page.url}</title>{text}<ul>\n{links}</ul>\n{rules}".encode()
 
 
 def _rules_of(url: str, several: float) -> int:

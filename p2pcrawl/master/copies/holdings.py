@@ -65,6 +65,8 @@ class Holdings:
         """What other masters have counted, as it is on the disk;"""
         self.slices: dict[AccountKey, Account] = {}
         """and the slices of that."""
+        self._came = self._arrived = 0
+        """How often copies came, and how often they were stored: the second is counted in the thread."""
 
     async def open(self) -> None:
         """Raises as the frontier's store does."""
@@ -111,8 +113,18 @@ class Holdings:
     async def copy(self, message: Copy) -> Copied:
         """Stores copies, durably when this returns."""
         notes = [NoteRow(n.key, n.bucket, n.delay_s, n.penalty_s, n.pause_s) for n in message.notes]
-        await self._in_thread(self._store.put, message.rows, notes)
+        await self._put(message.rows, notes)
         return Copied(0)
+
+    def _put(self, rows: Sequence[CopyRow], notes: Sequence[NoteRow] = ()) -> asyncio.Future[None]:
+        """Stores copies, and counts them as on their way till they are there."""
+
+        def put() -> None:
+            self._store.put(rows, notes)
+            self._arrived += 1
+
+        self._came += 1
+        return self._in_thread(put)
 
     async def drop_job(self, job: int) -> int:
         """Deletes the copies of a job that was deleted, durably when this returns; returns how many there were."""
@@ -223,17 +235,24 @@ class Holdings:
 
     async def has_rows(self, buckets: Collection[int]) -> bool:
         """Tells whether a copy of any of these buckets is here."""
-        return bool(self._store.count()) and await self._in_thread(self._store.has_rows, buckets)
+        is_none = not self._store.count() and not self._is_coming
+        return not is_none and await self._in_thread(self._store.has_rows, buckets)
 
     async def sizes(self, buckets: Collection[int]) -> Counter[int]:
         """Counts how much is here of each of these buckets of which there is anything: copies, and what their hosts
         ask.
         """
-        return Counter() if self._store.bare else await self._in_thread(self._store.sizes, buckets)
+        is_none = self._store.bare and not self._is_coming
+        return Counter() if is_none else await self._in_thread(self._store.sizes, buckets)
+
+    @property
+    def _is_coming(self) -> bool:
+        """True if copies are on their way to the disk: who finds none there does not see these."""
+        return self._came != self._arrived
 
     async def keep(self, rows: Sequence[CopyRow]) -> None:
         """Copies of what was ours until now."""
-        await self._in_thread(self._store.put, rows)
+        await self._put(rows)
 
     async def drop(self, buckets: Collection[int]) -> None:
         await self._in_thread(self._store.drop, buckets)

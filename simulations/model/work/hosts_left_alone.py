@@ -89,14 +89,16 @@ class HostsLeftAlone:
             self._tell(
                 master, f"has {host} wait {after.earned_s:g} s for what it answered, and it has earned {earned_s:g}"
             )
-        self._waits(master, host, now_s + asks.delay_s(earned_s), "after an answer", steps)
+        if delay_s := asks.delay_s(earned_s):
+            self._waits(master, host, now_s + delay_s, "after an answer", steps)
         if end.pause_s:
             self._waits(master, host, now_s + end.pause_s, "as it asked", steps)
             self._rests(master, host, now_s + end.pause_s, steps)
 
     def is_released(self, master: str, host: str, now_s: float, asks: Asks, steps: tuple[Standing, Standing]) -> None:
         """Judges the end of a request of which nobody knows how it ended."""
-        self._waits(master, host, now_s + asks.delay_s(steps[0].earned_s), "after a request that may have come", steps)
+        if delay_s := asks.delay_s(steps[0].earned_s):
+            self._waits(master, host, now_s + delay_s, "after a request that may have come", steps)
 
     def learns(
         self, master: str, host: str, now_s: float, told: tuple[float, float, float], steps: tuple[Standing, Standing]
@@ -107,12 +109,12 @@ class HostsLeftAlone:
         delay_s, earned_s, pause_s = told
         before, after = steps
         earned_s = min(earned_s, MOST_S)
-        for what, here_s, there_s, now in (
-            ("asks for", before.told_s, delay_s, after.told_s), ("has earned", before.earned_s, earned_s, after.earned_s)
-        ):  # fmt: skip
-            if now < max(here_s, there_s) - ROUNDED_S:
-                self._tell(master, f"takes {host} for one that {what} {now:g} s, and was told of {there_s:g}")
-        self._waits(master, host, now_s + max(delay_s, earned_s), "after what another one said", steps)
+        if after.told_s < max(before.told_s, delay_s) - ROUNDED_S:
+            self._tell(master, f"takes {host} for one that asks for {after.told_s:g} s, and was told of {delay_s:g}")
+        if after.earned_s < max(before.earned_s, earned_s) - ROUNDED_S:
+            self._tell(master, f"takes {host} for one that earned {after.earned_s:g} s, and was told of {earned_s:g}")
+        if longest_s := max(delay_s, earned_s):
+            self._waits(master, host, now_s + longest_s, "after what another one said", steps)
         if pause_s:
             self._rests(master, host, now_s + pause_s, steps)
 

@@ -142,3 +142,27 @@ async def test_account_that_is_stored_when_nobody_waits_for_it_any_more_is_known
 
     assert again.account(key) == Account(key, 33, {"fetches": 5})
     await again.close()
+
+
+async def test_copies_on_their_way_to_the_disk_are_not_overlooked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever takes over what it holds would leave them where they are."""
+    holdings, real, goes_on = Holdings(tmp_path, pytest.fail), CopyStore.put, threading.Event()
+    await holdings.open()
+
+    def slow(store: CopyStore, *what: Any) -> int:
+        goes_on.wait(10.0)
+        return real(store, *what)
+
+    monkeypatch.setattr(CopyStore, "put", slow)
+    came = asyncio.ensure_future(holdings.copy(Copy(1, [CopyRow(3, bytes(16), 7, 0, b"row", 0, b"")])))
+    await asyncio.sleep(0)
+    sizes, there = (asyncio.ensure_future(asked) for asked in (holdings.sizes({3}), holdings.has_rows({3})))
+    await asyncio.sleep(0.05)
+    goes_on.set()
+
+    assert await sizes == {3: 1}
+    assert await there
+    await came
+    await holdings.close()
