@@ -121,7 +121,7 @@ LATER: Final[dict[str, Limit]] = {
     "hastened rows": Limit(_in("frontier.records.due_visits", "HASTEN_ROWS"), (1, 10)),
 }
 """Those that came later: by dice of their own, so that the others are as they were."""
-LIMITS |= LATER
+LIMITS.update(LATER)
 
 
 def drawn_limits(seed: int) -> dict[str, int]:

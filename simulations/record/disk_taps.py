@@ -85,10 +85,8 @@ class DiskTaps:
         """The URLs of which the transaction that is taken in makes a disk know less, and how far they were and are."""
         self._further: set[Key] = set()
         """Those of which it makes a disk know more,"""
-        self._made_entries: set[Key] = set()
-        """and those records that were there before, and are entries from now on;"""
         self._entered: list[int] = []
-        """these by their numbers."""
+        """and the records that were there before, and are entries from now on, by their numbers."""
 
     def tap(self, node: str, connection: sqlite3.Connection, changes: list[Row]) -> bool:
         """Begins to listen at a connection of a node that has no transaction open: ``changes`` gets what follows. Tells
@@ -137,14 +135,13 @@ class DiskTaps:
             return
         unspooled = [store.spool[row[1]] for row in rows if row[0] == "u" and row[1] in store.spool]
         self._hear_of_changes(node, store, rows)
+        self._entered = _become_entries(store, rows)
         ended = [(key, row[0] == "h") for row in rows if (key := self._take(store, row, told=True)) is not None]
         for step in self._back:
             self._ears.goes_back(node, *step)
         self._hear_of_items(node, store, rows)
         self._back.clear()
         self._further.clear()
-        self._entered = [row[1] for row in rows if row[0] == "r" and row[2:5] in self._made_entries]
-        self._made_entries.clear()
         # Only when all of it is there: a page's links come with its end.
         self._hear_of_what_went(node, store, rows)
         self._hear_of_standings(node, standings, stood)
@@ -255,8 +252,6 @@ class DiskTaps:
         before = facts.get(key, 0)
         if told and not says_all(stamp, before):
             self._back.append((key, before, stamp))
-        if told and facts is store.records and key in facts and is_entry(stamp) and not is_entry(before):
-            self._made_entries.add(key)
         if facts is store.records and phase_of(before) and not phase_of(stamp):
             store.visited[key] = before
         if facts is store.records and told and phase_of(stamp) and end_of(before) != end_of(stamp):
@@ -268,6 +263,12 @@ class DiskTaps:
     def _leave(self, store: Store, key: Key, stamp: int | None) -> None:
         if stamp is not None:
             store.left[key] = self._clock(), stamp
+
+
+def _become_entries(store: Store, rows: list[Row]) -> list[int]:
+    """Returns the records, by their numbers, that are there, and are to be entries from now on."""
+    entries = (row for row in rows if row[0] == "r" and row[-1] and row[2:5] in store.records)
+    return [row[1] for row in entries if not is_entry(store.records[row[2:5]])]
 
 
 def _note(store: Store, row: Row) -> None:
