@@ -84,4 +84,4 @@ def _asks(host: Host, pace: Pace) -> Asks:
         usual_s = 0.0 if host.private else USUAL_S
     rules = host.robots if host.robots and pace.obey_robots else {}
     robots_s = tuple(entry.crawl_delay_s for (_, agent), entry in rules.items() if agent == pace.agent)
-    return Asks(usual_s, robots_s, max(host.told_delay_s, host.loan_delay_s), pace.crawl_delay_max_s or inf)
+    return Asks(usual_s, robots_s, host.told_delay_s, pace.crawl_delay_max_s or inf)
