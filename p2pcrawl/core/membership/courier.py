@@ -86,13 +86,14 @@ class Courier:
         updates = self._fill((), to=to)
         return Gossip(self.me.id, updates) if updates else None
 
-    def gossip_about(self, id: NodeId) -> Gossip:
-        """Writes what is known of one member now, for somebody who believes something older."""
+    def gossip_about(self, id: NodeId) -> Gossip | None:
+        """Writes what is known of one member now, for somebody who believes something older; None when its last
+        incarnation was only heard of: what it said of itself before that is not its word under this one.
+        """
         verdict, facts = self._view.verdict(id), self._view.facts(id)
-        first = self.charge(id)
-        if verdict is not None and facts is not None:
-            first.insert(0, Alive(replace(facts, incarnation=verdict[0])))
-        return Gossip(self.me.id, self._fill(first))
+        if verdict is None or facts is None or facts.incarnation != verdict[0]:
+            return None
+        return Gossip(self.me.id, self._fill([Alive(facts), *self.charge(id)]))
 
     def charge(self, id: NodeId) -> list[Update]:
         """Returns what is held against a member, for its own ears."""

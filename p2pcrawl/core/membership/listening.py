@@ -75,7 +75,7 @@ class Listener:
                 self._answer(now, sender, message, out)
             case PingRequest():
                 self._prober.relay(now, sender, message, out)
-                self._correct(sender, message, out)
+                self._correct(now, sender, message, out)
             case Ack():
                 self._hearsay.witness(message.source, message.incarnation, now, out)
                 self._prober.acked(message, out)
@@ -119,14 +119,19 @@ class Listener:
             self._hearsay.witness(ping.source, ping.incarnation, now, out)
         out.datagrams.append((sender, self._courier.ack(ping.seq, ping.source, ping.incarnation)))
 
-    def _correct(self, sender: Address, request: PingRequest, out: MembershipOutput) -> None:
+    def _correct(self, now: float, sender: Address, request: PingRequest, out: MembershipOutput) -> None:
         """Tells a member that asks about a suspect what the suspect has refuted already: it missed that news, and the
-        suspect may be silent again by now.
+        suspect may be silent again by now. A datagram says that with what the suspect says of itself since then; where
+        that was not heard here, views are compared.
         """
         charges = [u.incarnation for u in request.updates if isinstance(u, Suspect) and u.id == request.target]
         verdict = self._view.verdict(request.target)
-        if charges and verdict is not None and verdict > (charges[0], Status.LEFT):
-            out.datagrams.append((sender, self._courier.gossip_about(request.target)))
+        if not charges or verdict is None or verdict <= (charges[0], Status.LEFT):
+            return
+        if (news := self._courier.gossip_about(request.target)) is not None:
+            out.datagrams.append((sender, news))
+        else:
+            self._exchanges.want(now, sender, out)
 
     def _note(self, now: float, ack: Ack, out: MembershipOutput) -> None:
         """Keeps what an ack told, and compares views when it shows another one though no news is under way."""

@@ -131,7 +131,8 @@ def _is_troubled(evidence: Evidence, names: set[str], now_s: float) -> bool:
 
 def _over_s(incident: Incident) -> float:
     """Returns until when an incident explains that somebody is held dead. One that did not last does not: both are up,
-    and have been for a while.
+    and have been for a while. Who has left is seen to be gone at the next look.
     """
-    lasted = incident.what != LEAVE and incident.ended_s > incident.began_s
-    return incident.ended_s + (TROUBLE_S if lasted else 0.0)
+    if incident.what == LEAVE:
+        return incident.ended_s + LOOK_S
+    return incident.ended_s + (TROUBLE_S if incident.ended_s > incident.began_s else 0.0)

@@ -825,6 +825,18 @@ def test_who_was_cut_off_may_be_held_dead_for_a_while(counted_again_s: float, is
     assert {violation.checker for violation in violations(evidence)} == ({"membership"} if is_amiss else set())
 
 
+def test_who_has_left_is_seen_to_be_gone_at_the_next_look() -> None:
+    evidence = flawless()
+    evidence.presences[1].ended_s = 58.0
+    evidence.incidents.append(Incident("leave", frozenset({"m1"}), 53.5, 57.5, frozenset()))
+    # What excuses the other one ends between its leaving and that look.
+    evidence.stalls.append(Stall(30.0, 42.3, "Offer", frozenset({"m0"})))
+
+    evidence.sightings.append(Sighting(57.5, "m0", "b", False))
+
+    assert violations(evidence) == []
+
+
 @pytest.mark.parametrize("majority", [False, True])
 def test_nothing_excuses_haste_in_a_network_in_parts_where_only_one_may_go_on(majority: bool) -> None:
     evidence = replace(flawless(), majority=majority)

@@ -160,4 +160,16 @@ MUTANTS = (
         new="",
         harm="Masters that join through one at the same moment learn late of each other.",
     ),
+    Mutant(
+        name="old-facts-as-new-ones",
+        kind=Slip.MERGE,
+        where="p2pcrawl.core.membership.courier:Courier.gossip_about",
+        old="""facts.incarnation != verdict[0]:
+            return None
+        return Gossip(self.me.id, self._fill([Alive(facts),""",
+        new="""False:
+            return None
+        return Gossip(self.me.id, self._fill([Alive(replace(facts, incarnation=verdict[0])),""",
+        harm="What a member said of itself before it refuted something is told as its last word, and may win for good.",
+    ),
 )

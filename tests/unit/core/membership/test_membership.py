@@ -486,6 +486,25 @@ def test_relay_tells_an_asker_that_the_suspect_has_refuted_already() -> None:
     assert Alive(suspect) in told[0].updates
 
 
+def test_relay_that_heard_of_a_refutation_only_compares_views_with_an_asker() -> None:
+    """What a member said before it refuted something is not its word since then: it may be leaving by now."""
+    rng = Random(1)
+    machine = Membership(member(1, rng), MembershipConfig(), Random(1))
+    machine.start(0.0)
+    asker, suspect = member(2, rng), member(3, rng, incarnation=4)
+    for known in (asker, suspect):
+        machine.receive(0.0, known.address, Gossip(known.id, (Alive(known),)))
+    machine.receive(0.0, suspect.address, Ping(7, machine.me.id, suspect.id, suspect.boot, 5))
+
+    request = PingRequest(1, suspect.id, suspect.address, asker.id, (Suspect(suspect.id, 4, asker.id),))
+    out = machine.receive(0.1, asker.address, request)
+
+    assert not [m for _, m in out.datagrams if isinstance(m, Gossip)]
+    assert out.sync_with == [asker.address]
+    (entry,) = [each for each in machine.push_pull_message(0.2).entries if each.member.id == suspect.id]
+    assert (entry.incarnation, entry.member.incarnation) == (5, 4)
+
+
 def test_suspicion_that_was_heard_of_before_its_member_runs_out_all_the_same() -> None:
     rng = Random(1)
     machine = Membership(member(1, rng), MembershipConfig(), Random(1))
