@@ -144,6 +144,9 @@ class Ownership:
     them."""
     withdrawn: set[int] = field(default_factory=set)
     """Buckets of which we may have less than we have written down."""
+    untold: set[int] = field(default_factory=set)
+    """Buckets that we serve all along, and go on with under a later epoch since somebody who had more has let go, of
+    which not all have heard: nothing is settled under that."""
     _late: set[int] = field(default_factory=set)
     """Buckets of which something came here when their owner had our word for them already."""
     _begun: dict[int, int] = field(default_factory=dict)
@@ -235,6 +238,7 @@ class Ownership:
             if self.states.serves(bucket):
                 # Ours has to be another.
                 self.counters[bucket] = self._next(self.counters[bucket])
+                self.untold.add(bucket)
 
     def _remember(self, bucket: int, ours: Standing, rival: int = 0) -> None:
         """Remembers what we had alone, which says nothing of a rival, whatever it covers."""
@@ -284,8 +288,14 @@ class Ownership:
         self._known.pop(bucket, None)
         self._stand(bucket, standing_of(epoch, ((max(before, 0), last) for before, last in spans)))
         self._forks[bucket] = Fork(fork.sure, rivals)
-        if not self.states.serves(bucket):
+        if self.states.serves(bucket):
+            self.untold.add(bucket)
+        else:
             self._since[bucket] = max(rivals)
+
+    def told(self, epochs: Mapping[int, int]) -> None:
+        """Takes in that all have heard of these epochs, under which buckets go on."""
+        self.untold.difference_update(b for b, epoch in epochs.items() if self.counters[b] == epoch)
 
     def _next(self, epoch: int) -> int:
         """Returns the number of an epoch that we begin."""
@@ -432,6 +442,10 @@ class Ownership:
             # Whoever was alone may be the one that joins: what it keeps has been another's until now.
             gained = mine
             self.states.take(BucketEvent.DOUBTED, mine)
+        elif untold := self.states.among(self.untold, BucketState.SERVED):
+            # Who had more of them may be gone, and whoever is new has heard of no epoch.
+            gained |= untold
+            self.states.take(BucketEvent.DOUBTED, untold)
         if self.consent is not None:
             self.unconfirmed = (self.unconfirmed | gained) & mine
         others = tuple(sorted({m.id for m in members} - (set() if self.keeps else {self.me})))
@@ -442,6 +456,7 @@ class Ownership:
     def _pass_on(self, before: Sequence[NodeId | None], gained: frozenset[int], lost: frozenset[int]) -> None:
         """Moves buckets to the owners of a new view. ``before``: who they were."""
         self.states.take(BucketEvent.LOST, lost)
+        self.untold -= lost
         self._withdraw(lost)
         self.states.take(BucketEvent.KEPT, self._mine - gained)
         self.states.take(BucketEvent.GAINED, gained)
@@ -551,6 +566,7 @@ class Ownership:
         for bucket in served:
             self._begun[bucket] = self.counters[bucket]
             self._promised.discard(bucket)
+            self.untold.discard(bucket)
             self._since.pop(bucket, None)
             self._forks.pop(bucket, None)
             self._alone.pop(bucket, None)

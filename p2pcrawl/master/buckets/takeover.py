@@ -95,9 +95,6 @@ class Takeover:
         """Held while something is given up to somebody, who may say again meanwhile what he has taken."""
         self._noting = asyncio.Lock()
         """Held while what others had is joined in memory, and not on disk yet."""
-        self._raised: set[int] = set()
-        """Buckets that are served under another epoch since somebody who had a later one has let go of them, of which
-        not all have heard."""
         self._journal = neighbours.ground.journal
         self._offering = Offering(neighbours, handover)
         self._taking = Taking(neighbours)
@@ -322,7 +319,6 @@ class Takeover:
                 await self._holdings.note(self._ownership.standings(served_on))
             # Copies are whole under the epoch that they know, or not: they are to know how it is now.
             self._copier.copying.doubt(changed)
-            self._raised.update(b for b in changed if self._ownership.counters[b] != before[b].epoch)
         if served := frozenset(b for b in standings if self._ownership.in_service(b)):
             # It may have asked their hosts a moment ago, and what was open there has ended.
             self._budgets.elsewhere.let_go(node, served)
@@ -337,21 +333,22 @@ class Takeover:
         that have another epoch because of that, who follows them hears first, and all others, too. Raises
         P2PCrawlError: then it is told anew.
         """
-        raised = served & self._raised
+        epochs = {bucket: self._ownership.counters[bucket] for bucket in served}
+        raised = served & self._ownership.untold
         for shares in self._audiences(raised):
             for other, share in shares:
-                await self._announce_joined(other, share)
-        self._raised -= raised
-        await self._announce_joined(node, served - raised)
+                await self._announce_joined(other, {b: epochs[b] for b in share})
+        self._ownership.told({b: epochs[b] for b in raised})
+        await self._announce_joined(node, {b: epochs[b] for b in served - raised})
 
-    async def _announce_joined(self, node: NodeId, buckets: frozenset[int]) -> None:
-        """Tells one under which epochs those go on that are served here still, when that is on disk: yet another one
-        may just have let go of them. Raises P2PCrawlError.
+    async def _announce_joined(self, node: NodeId, epochs: Mapping[int, int]) -> None:
+        """Tells one under which epochs those go on that are served here still, when that is on disk. What the word of
+        yet another one has raised meanwhile all are told because of that one. Raises P2PCrawlError.
         """
         async with self._noting:
-            epochs = {b: self._ownership.counters[b] for b in buckets if self._ownership.in_service(b)}
-        if epochs:
-            await self._announce_served(node, epochs)
+            now = {b: self._ownership.counters[b] for b in epochs if self._ownership.in_service(b)}
+        if still := {b: epoch for b, epoch in now.items() if epochs[b] == epoch}:
+            await self._announce_served(node, still)
 
     # -- what others ask ----------------------------------------------------------------------
 

@@ -109,9 +109,11 @@ class Neighbours:
 
     def provisional(self, bucket: int, known: int) -> bool:
         """Tells whether links in a bucket have fewer copies than they should. In one that is not served they always
-        have: until its epoch has begun no standing says that something was acknowledged, should it be lost.
+        have: until all have heard of its epoch no standing says that something was acknowledged, should it be lost.
         """
-        return not self.ownership.in_service(bucket) or self.copying.provisional(bucket, known)
+        ownership = self.ownership
+        is_begun = ownership.in_service(bucket) and bucket not in ownership.untold
+        return not is_begun or self.copying.provisional(bucket, known)
 
     @property
     def copied(self) -> int:

@@ -87,4 +87,13 @@ MUTANTS = (
         new="self._holdings.note(self._ownership.standings(changed))",
         harm="Who dies as it loses again what it was taking over is back with what it had to take back.",
     ),
+    Mutant(
+        name="raised-stays-untold",
+        kind=Slip.RETRY,
+        where=_OWNERSHIP + "change",
+        old="elif untold := self.states.among(self.untold, BucketState.SERVED):",
+        new="elif untold := self.states.among([], BucketState.SERVED):",
+        harm="An epoch that the word of another has raised is told no further when that one is gone: nothing is "
+        "settled under it any more.",
+    ),
 )

@@ -166,8 +166,17 @@ MUTANTS = (
         name="settled-before-it-is-served",
         kind=Slip.EARLY,
         where="p2pcrawl.master.company.neighbours:Neighbours.provisional",
-        old="not self.ownership.in_service(bucket) or ",
+        old="ownership.in_service(bucket) and ",
         new="",
         harm="What is acknowledged of a bucket before its epoch has begun may be lost, and no standing tells.",
+    ),
+    Mutant(
+        name="settled-before-all-have-heard",
+        kind=Slip.EARLY,
+        where="p2pcrawl.master.company.neighbours:Neighbours.provisional",
+        old=" and bucket not in ownership.untold",
+        new="",
+        harm="What is settled under an epoch that the word of another has raised may be lost, and who has not heard of "
+        "that says that it has everything.",
     ),
 )

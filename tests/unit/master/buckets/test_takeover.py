@@ -358,3 +358,49 @@ async def test_what_is_joined_of_a_rival_is_not_on_disk_before_the_bucket_is_our
 
         assert on_disk == had and not had.lack
         assert heir.holdings.standings[bucket].has(rival)
+
+
+async def knows_more(owner: FakeMaster, other: FakeMaster) -> int:
+    """Has one that serves a bucket offered it by another one, which knows of a later epoch; returns the bucket."""
+    bucket = min(b for b in range(BUCKETS) if owner.cluster.ownership.owner(b) is None)
+    epoch = epoch_after(owner.cluster.ownership.counters[bucket], other.id)
+    other.cluster.ownership.recall({bucket: Standing(epoch)})
+    other.cluster.ownership.found([bucket])
+    await eventually(lambda: owner.cluster.ownership.counters[bucket] > epoch)
+    return bucket
+
+
+async def test_nothing_is_settled_under_an_epoch_that_the_word_of_another_has_raised_before_all_have_heard(
+    tmp_path: Path,
+) -> None:
+    """Should owner and followers lose their disks, whoever has not heard would say that nothing is missing."""
+    async with town_of(tmp_path, "1", "2", "3", answer=answer) as (town, houses):
+        await eventually(lambda: settled(houses) and not any(h.cluster.copying.lacking() for h in houses))
+        owner, other, _ = houses
+        town.before = gate = Gate(owner.id, Taken, 0)
+
+        bucket = await knows_more(owner, other)
+        await eventually(lambda: not owner.cluster.copying.lacking())
+        too_soon = not owner.cluster.neighbours.provisional(bucket, 3)
+        gate.open.set()
+        await eventually(lambda: not owner.cluster.neighbours.provisional(bucket, 3))
+
+        assert not too_soon
+        assert len({house.cluster.ownership.counters[bucket] for house in houses}) == 1
+
+
+async def test_all_hear_of_an_epoch_that_was_raised_by_the_word_of_one_that_is_gone(tmp_path: Path) -> None:
+    async with town_of(tmp_path, "1", "2", "3", "4", answer=answer) as (town, houses):
+        await eventually(lambda: settled(houses) and not any(h.cluster.copying.lacking() for h in houses))
+        owner, other, *others = houses
+        town.before = gate = Gate(owner.id, Taken, 0)
+
+        bucket = await knows_more(owner, other)
+        raised = owner.cluster.ownership.counters[bucket]
+        await other.crash()
+        await eventually(lambda: not owner.cluster.ownership.in_service(bucket))
+        gate.open.set()
+        await eventually(lambda: settled([owner, *others]))
+
+        known = {house.cluster.ownership.counters[bucket] for house in (owner, *others)}
+        assert len(known) == 1 and min(known) > raised
