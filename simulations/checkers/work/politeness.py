@@ -4,8 +4,10 @@ say while it goes on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from math import inf
 from typing import NamedTuple
 
 from p2pcrawl.model.timings import TIMINGS
@@ -22,6 +24,8 @@ IN_HAND_S = TIMINGS.loan_term_s + 1.0
 Its owner may lend it till it hears of that, which takes what is open there, and the way."""
 ON_ITS_WAY_S = 1.0
 """What a slave begins so soon after it said that it has stopped may have been granted before that was heard."""
+COPIED_S = 20.0
+"""What one knew that has died is with as many as before by then, as long as others have it."""
 OBEYED_S = 1.0
 """So soon after a call was answered what a person said of a host is obeyed by all that are there and in touch."""
 PENALTY_MAX_S = 60.0
@@ -45,7 +49,7 @@ def check(evidence: Evidence) -> Iterator[str]:
         yield from _crowded(visits, split, evidence.incidents)
         for visit in sorted(visits, key=lambda v: v.began_s):
             if not any(began_s <= visit.began_s <= agreed_s for began_s, agreed_s in split):
-                yield from patience.broken_by(visit)
+                yield from patience.broken_by(visit, partial(_is_within_reach, visit, evidence))
                 yield from patience.refused_in_vain(visit, evidence.incidents)
             patience.spaced_at = max(patience.spaced_at, _end(visit, evidence.incidents))
             if visit.failure != "cut" and not _died_with(visit, evidence):
@@ -92,8 +96,8 @@ class _Patience:
     """The Crawl-delay in its robots.txt."""
     grace_s: float
     """How long what was granted before goes on when it asks for patience."""
-    told_at: float | None = None
-    """When its robots.txt was read."""
+    told: list[Visit] = field(default_factory=list)
+    """The times that its robots.txt was read."""
     free_at: float = 0.0
     """Until when it asked to be left alone, ``asked_at`` that moment."""
     asked_at: float = 0.0
@@ -113,11 +117,15 @@ class _Patience:
         wanted_s = host.delay_s if host is not None else 0.0
         return cls(usual_s, wanted_s, 0.0 if usual_s else IN_HAND_S, changes=changes)
 
-    def broken_by(self, visit: Visit) -> Iterator[str]:
-        """Yields what is wrong with a visit that begins now."""
+    def broken_by(self, visit: Visit, knows: Callable[[Visit], bool]) -> Iterator[str]:
+        """Yields what is wrong with a visit that begins now. ``knows``: whether it was made for one that can know what
+        was told in another one.
+        """
         if self.asked_at + self.grace_s <= visit.began_s < self.free_at:
             yield f"{_told(visit)} though the host had asked to be left alone until {self.free_at:.2f} s"
-        told = self.told_at is not None and visit.began_s > self.told_at + self.grace_s
+        told = self.wanted_s > 0.0 and any(
+            visit.began_s > each.ended_s + self.grace_s and knows(each) for each in self.told
+        )
         usual_s, paused = self._said(visit)
         if paused:
             yield f"{_told(visit)} though a person had it paused"
@@ -161,8 +169,8 @@ class _Patience:
         if visit.retry_after_s:
             self.asked_at = visit.ended_s
             self.free_at = max(self.free_at, visit.ended_s + visit.retry_after_s * TOLERANCE)
-        if self.told_at is None and visit.is_robots and visit.status == 200:
-            self.told_at = visit.ended_s
+        if visit.is_robots and visit.status == 200:
+            self.told.append(visit)
 
 
 def _end(visit: Visit, incidents: list[Incident]) -> float:
@@ -182,6 +190,19 @@ def _died_with(visit: Visit, evidence: Evidence) -> bool:
         and (incident.began_s <= visit.ended_s + TELLING_S or _was_alone(visit, incident, evidence))
         for incident in evidence.incidents
     )
+
+
+def _is_within_reach(visit: Visit, evidence: Evidence, told: Visit) -> bool:
+    """Tells whether one that has a request made can know what was told in another one: not where the master that heard
+    that is away, and went with as many others as keep it.
+    """
+    up = [presence for presence in evidence.presences if presence.began_s <= visit.began_s]
+    last_s = {name: max(each.ended_s for each in up if each.name == name) for name in {each.name for each in up}}
+    went_s = last_s.get(told.master, inf)
+    with_it = [
+        name for name, ended_s in last_s.items() if ended_s <= visit.began_s and abs(ended_s - went_s) <= COPIED_S
+    ]
+    return went_s > visit.began_s or len(with_it) < evidence.options.replicas
 
 
 def _was_alone(visit: Visit, incident: Incident, evidence: Evidence) -> bool:

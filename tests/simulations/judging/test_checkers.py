@@ -950,6 +950,26 @@ def test_what_a_host_asked_of_one_that_was_alone_and_left_nobody_else_can_know(o
     assert bool([*CHECKERS["politeness"](evidence)]) is others_were_there
 
 
+@pytest.mark.parametrize(("others_went_s", "is_amiss"), [(20.0, False), (100.0, True), (None, True)])
+def test_crawl_delay_that_was_with_those_that_are_away_nobody_else_can_know(
+    others_went_s: float | None, is_amiss: bool
+) -> None:
+    evidence = flawless()
+    host = next(iter(evidence.web.hosts.values()))
+    host.delay_s = 9.0
+    robots, page, *_ = evidence.web.visits
+    evidence.web.visits[:] = [
+        replace(robots, master="m1"),
+        *(replace(page, began_s=at, ended_s=at) for at in (150.0, 154.0)),
+    ]
+    evidence.presences[1].ended_s = 21.0
+
+    if others_went_s is not None:
+        evidence.presences.append(Presence("m2", 3, 0.0, others_went_s))
+
+    assert bool([*CHECKERS["politeness"](evidence)]) is is_amiss
+
+
 @pytest.mark.parametrize(("said_s", "is_amiss"), [(-0.05, False), (-2.0, True)])
 def test_a_slave_that_lies_of_having_stopped_is_believed(said_s: float, is_amiss: bool) -> None:
     evidence = flawless()
