@@ -105,6 +105,22 @@ STILL_S: Final = (5.4, 5.8)
 """and so long who asked stands still: it knows that it did, and nobody has declared it dead. So that may be at any
 time, also while somebody else is away, as is so wherever buckets change hands."""
 
+SLOW_SHARE: Final = 0.6
+"""In so many of the runs with aims some kinds are slow: again and again one of these is held up,"""
+SLOW_KINDS: Final = (1, 2, 3)
+SLOW_TIMES: Final = (4, 10)
+"""so often, at least and at most,"""
+SLOW_EVERY: Final = (1, 1, 2, 5)
+"""each one of them, or one of a few,"""
+SLOW_FOR_S: Final = (0.3, 1.0, 2.0, 3.0, 6.0, 9.5, 12.0)
+"""for so long, each."""
+SLOW_STILL_SHARE: Final = 0.2
+"""In so many of them one of the two stands still meanwhile, and knows it,"""
+SLOW_THEN_SHARE: Final = 0.15
+"""and in so many somebody is struck: views change by whatever else happens, too."""
+OF_SLAVES: Final[dict[str, int]] = {"Adopted": 3, "Beat": 297, "Grant": 100, "Orphans": 3, "Renewed": 297}
+"""What is held up between masters and the slaves on machines of their own, besides."""
+
 SHARES: Final = (0.002, 0.005, 0.01, 0.02)
 LONGEST_S: Final = (0.3, 1.0, 2.0)
 
@@ -127,7 +143,8 @@ def with_stalls(aims: Sequence[Aim], options: Options, allowed: Collection[str],
         for number in range(more.randint(*MORE))
     ]
     answers = {kind: count for kind, count in ANSWERS.items() if kind not in never}
-    return made + _drawn_outlasting(options, answers, f"answer with {aims[0].place}")
+    made += _drawn_outlasting(options, answers, f"answer with {aims[0].place}")
+    return made + _drawn_slow(options, counts | answers, does, f"with {aims[0].place}")
 
 
 def _drawn_outlasting(options: Options, counts: Mapping[str, int], place: str) -> list[Aim]:
@@ -151,6 +168,45 @@ def _drawn_outlasting(options: Options, counts: Mapping[str, int], place: str) -
             place=place,
         )
     ]
+
+
+def _drawn_slow(options: Options, counts: Mapping[str, int], does: Sequence[str], place: str) -> list[Aim]:
+    """Draws kinds of which one after the other is held up, by dice of their own, in some runs. What is held up once a
+    run seldom falls together with what else there is; where each answer of a kind takes its time, all that happens
+    meanwhile happens while somebody waits.
+    """
+    dice = Random(f"{options.seed}/slow: {place}")
+    if dice.random() >= SLOW_SHARE:
+        return []
+    there = {**counts, **(OF_SLAVES if options.slaves else {})}
+    made: list[Aim] = []
+    for _ in range(dice.choice(SLOW_KINDS)):
+        (kind,) = dice.choices(list(there), [1.0 / log(count + 2.0) for count in there.values()])
+        phase = COMMITTED if kind in STORES else LEAVES if kind in ANSWERS else dice.choice((LEAVES, COMES))
+        every, nth = dice.choice(SLOW_EVERY), round(exp(dice.uniform(0.0, log(there[kind]) / 2)))
+        for number in range(dice.randint(*SLOW_TIMES)):
+            aim = Aim(
+                kind=kind,
+                phase=phase,
+                do=STALL,
+                nth=nth + number * every,
+                for_s=dice.choice(SLOW_FOR_S),
+                place=f"slow {kind} {number + 1} {place}",
+            )
+            made.append(_with_company(dice, aim, does))
+    return made
+
+
+def _with_company(dice: Random, aim: Aim, does: Sequence[str]) -> Aim:
+    """Draws what happens while a slow one is held up, if anything does."""
+    which, apart_s = dice.random(), dice.choice(APART_S)
+    side = NODE if aim.kind in STORES else dice.choice((NODE, PEER))
+    if which < SLOW_STILL_SHARE:
+        for_s = dice.choice(STILL_S)
+        return replace(aim, then="freeze", side=side, apart_s=apart_s, then_for_s=for_s, beyond=True)
+    if does and which < SLOW_STILL_SHARE + SLOW_THEN_SHARE:
+        return replace(aim, then=dice.choice(does), side=side, apart_s=apart_s, then_for_s=dice.choice(THEN_FOR_S))
+    return aim
 
 
 def drawn_hesitations(options: Options) -> list[Fault]:

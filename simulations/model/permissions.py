@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-SESSION_S: Final = 5.0 * 1.02 / 0.98
-"""A session lasts so long after its last beat was sent that was answered, by whatever clock, at most."""
+FENCE_S: Final = 4.9
+"""A session lasts so long after its last beat was sent that was answered, by its slave's clock,"""
+SESSION_S: Final = FENCE_S / 0.98 + 0.02
+"""and by whatever clock."""
 VOID_S: Final = 5.1 / 0.98 + 0.1
 """A master that has not answered a beat for so long holds the session for over, by whatever clock."""
 GRANTED_S: Final = 2.0
@@ -71,6 +73,8 @@ class Permissions:
 
     buckets: dict[str, int] = field(default_factory=dict)
     """The bucket of each host."""
+    lasts_s: Callable[[str], float] = lambda slave: SESSION_S
+    """Says how long a session of a slave lasts at most after a beat."""
     _moves: dict[tuple[str, int], list[tuple[float, str]]] = field(default_factory=lambda: defaultdict(list))
     """What became of a bucket at a master."""
     _loans: dict[tuple[str, str], list[tuple[float, float, str]]] = field(default_factory=lambda: defaultdict(list))
@@ -120,7 +124,7 @@ class Permissions:
         session = self._sessions[slave]
         if session.fenced and session.until_s < now_s:
             self._over[slave].append((session.until_s, now_s))
-        session.until_s, session.fenced = session.hello_s + SESSION_S, fence_s > 0.0
+        session.until_s, session.fenced = session.hello_s + self.lasts_s(slave), fence_s > 0.0
         session.sent.clear()
 
     def beats(self, slave: str, number: int, now_s: float) -> None:
@@ -131,7 +135,7 @@ class Permissions:
         """Takes down that a slave heard the answer to a beat: too late, if its session is over."""
         session = self._sessions[slave]
         if (sent_s := session.sent.get(number)) is not None and now_s <= session.until_s:
-            session.until_s = max(session.until_s, sent_s + SESSION_S)
+            session.until_s = max(session.until_s, sent_s + self.lasts_s(slave))
 
     def renews(self, master: str, slave: str, session: int, now_s: float) -> None:
         """Judges the word of a master that a session goes on: it is not over for long."""

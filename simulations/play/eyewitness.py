@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..kernel.moments import ASKED, TOLD, Moment
 from ..model.endings import AWAY_S, COUNTED_S
+from ..model.permissions import FENCE_S, SESSION_S
 from ..model.stores import Key
 from ..observe.folders import print_of
 from ..observe.incidents import LEAVE, PAUSE
@@ -27,6 +28,7 @@ LATELY_S: Final = 2.0
 """What waited for a call to the disk that took long is done so soon after that."""
 BEGUN_S: Final = 1.0
 """Who is seen for the first time has begun so long before at most."""
+ROUNDING_S: Final = 0.02
 REOPENED_S: Final = 60.0
 """So long somebody's call may let a job go on."""
 
@@ -205,6 +207,15 @@ class Eyewitness:
         life = self._nodes[node].node.life if node in self._nodes else None
         return 0 if life is None else life.number
 
+    def clock(self, node: str) -> float:
+        """Returns how many seconds a node's clock counts in one of the world's."""
+        return self._nodes[node].node.clock.rate if node in self._nodes else 1.0
+
+    def session_s(self, slave: str) -> float:
+        """Returns how long a slave's session lasts at most after its last beat that was answered."""
+        clock, now_s = self._nodes[slave].node.clock, self.now_s
+        return FENCE_S + ROUNDING_S if clock.rate == 1.0 and clock.local(now_s) == now_s else SESSION_S
+
     def lies(self, slave: str) -> bool:
         """Tells whether a slave says what it should not."""
         machine = self._nodes.get(slave)
@@ -333,6 +344,10 @@ class Eyewitness:
             for incident in self._stage.incidents
             if incident.what != LEAVE and not incident.everywhere
         )
+
+    def is_brought(self, master: str) -> bool:
+        """Tells whether a master was told, as it began, where others may be."""
+        return bool(self._by_name[master].rejoin)
 
     def disk_s(self, node: str) -> float:
         """Returns how long an access to a node's disk takes at this moment, what was held up lately included."""

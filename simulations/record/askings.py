@@ -75,6 +75,7 @@ class Askings:
         self._claims.came(moment.peer, moment.node, claim.id, moment.at, buckets)
         self._meetings.claims(moment.node, moment.peer, buckets)
         self._repeated.claims(moment.node, moment.peer, claim.id)
+        self._repeated.claims_in(moment.node, moment.peer, buckets, claim.view)
 
     def _released(self, moment: Moment) -> None:
         asked = self._claims.answered(moment.peer, moment.node, moment.what.id)

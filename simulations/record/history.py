@@ -30,10 +30,14 @@ from ..model.members.consents import Sight as Voters
 from ..model.members.doubts import Doubts
 from ..model.members.doubts import Sight as Doubters
 from ..model.members.duties import Duties
+from ..model.members.farewells import Farewells
+from ..model.members.farewells import Sight as Leavers
 from ..model.members.known import Known
 from ..model.members.known import Sight as Comrades
 from ..model.members.rumours import Rumours
 from ..model.members.rumours import Sight as Members
+from ..model.members.serving import Serving
+from ..model.members.serving import Sight as Servers
 from ..model.permissions import Asked, Permissions, Seen
 from ..model.standings import standing_at
 from ..model.stores import Key, StandingRow, Stores
@@ -84,7 +88,7 @@ STEERING: Final = ("pause", "resume", "cancel", "retry", "set", "delete")
 
 class Witness(
     Presence, Members, Comrades, Distances, Doubters, Minds, Neighbours, Views, Voters, Hands, Askers, Orderly,
-    Borrowers, Finders, Meeting, Claimers, Protocol,
+    Borrowers, Finders, Leavers, Meeting, Claimers, Servers, Protocol,
 ):  # fmt: skip
     """The harness's own knowledge of the machines, and of whom they count."""
 
@@ -96,6 +100,9 @@ class Witness(
 
     def is_safe(self, master: str, file: str) -> bool:
         """Tells whether a file on a disk outlives a loss of power at this moment. Raises FileNotFoundError."""
+
+    def session_s(self, slave: str) -> float:
+        """Returns how long a slave's session lasts at most after its last beat that was answered."""
 
 
 class History:
@@ -133,7 +140,8 @@ class History:
         self.takeovers = Takeovers(self.stores, sight, self._teller("handovers"))
         self.doubts = Doubts(self.stores, sight, self.takeovers, self._teller("handovers"))
         acquainted = Acquaintances(folder, sight.is_safe, {of: name for name, of in ids.items()})
-        Takings(moments, self.takeovers, self.doubts, self.stores, acquainted)
+        self._farewells = Farewells(sight, self.takeovers.watched, self._teller("handovers"))
+        Takings(moments, self.takeovers, self.doubts, self.stores, acquainted, self._farewells)
         self._order = Order(self.stores, sight, self.links, self._teller("acknowledged"))
         ImprintsAsked(moments, Imprints(self.stores, sight, self._teller("acknowledged")), self._order)
         # With one copy nobody else is to have anything.
@@ -147,7 +155,7 @@ class History:
         self._slaves = Reports(sight, self._teller("acknowledged"))
         adoptions = Adoptions(self.stores, sight, self._endings.jobs, self._teller("acknowledged"))
         SlavesWords(moments, self._slaves, adoptions)
-        self.permissions = Permissions()
+        self.permissions = Permissions(lasts_s=sight.session_s)
         under_way_s = CRAMPED_S if cramped else UNDER_WAY_S
         self._counted = Counted(self.stores, sight, self._teller("counted"), under_way_s)
         self.rumours = Rumours(sight, self._teller("rumours"), self._leaves)
@@ -167,6 +175,8 @@ class History:
         self.takeovers.joins = self._brought.joins
         self._meetings = Meetings(sight, self.permissions, self.doubts.missing, self._teller("permissions"))
         self._claims = Claims(sight, self._teller("handovers"))
+        self._serving = Serving(sight, self.takeovers.watched, self._teller("handovers"))
+        self.doubts.held_dead = self._serving.is_held_dead
         Askings(moments, self.permissions, self._loans, self._borrowed, self._meetings, self._claims)
         self.calls = Calls(moments, sight, self._endings.jobs)
         ballots = Ballots(self._teller("ballots"))
@@ -233,6 +243,8 @@ class History:
     def acts(self, master: str, mine: frozenset[int], others: Collection[str]) -> None:
         """Takes in that a master comes to a view: which buckets are its own in that, and who else takes part in it."""
         self.doubts.acts(master, mine, others)
+        self._serving.acts(master, mine, others)
+        self._farewells.acts(master)
         # A view may come back before its next transaction.
         self._order.looks(master)
         self._buckets.acts(master, mine)
@@ -240,9 +252,18 @@ class History:
         self._brought.acts(master)
         self._claims.acts(master)
 
+    def serves(self, master: str, buckets: Collection[int], anew: bool) -> None:
+        """Takes in that a master serves buckets from now on, maybe under new epochs."""
+        self._serving.serves(master, buckets)
+        if anew:
+            self.takeovers.serves(master, buckets)
+        else:
+            self.doubts.resumes(master, sorted(self.takeovers.watched.intersection(buckets)))
+
     def watch(self, *, calm: bool) -> None:
         """Judges what was to be said by this moment, and was not; ``calm``: nothing is in anybody's way."""
         self.calls.look()
+        self._serving.look()
         self._loans.look()
         self._claims.look(calm=calm)
         self._kept.look(calm=calm)
@@ -487,6 +508,8 @@ class History:
         self.consents.started(node)
         self.takeovers.started(node)
         self.doubts.started(node)
+        self._serving.started(node)
+        self._farewells.started(node)
         self._loans.ended(node)
         self._borrowed.started(node)
         self._meetings.started(node)
@@ -515,6 +538,7 @@ class History:
     def _leaves(self, node: str) -> None:
         self._sight.parts(node)
         self._buckets.leaves(node)
+        self._farewells.leaves(node)
         self.takeovers.leaves(node)
 
     def _teller(self, checker: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ..kernel.moments import COMES, LEAVES, Moment, Moments
 from ..model.members.doubts import Doubts
+from ..model.members.farewells import Farewells
 from ..model.standings import Standing
 from ..model.stores import Key, StandingRow, Stores
 from ..model.taking.sight import Begun
@@ -36,19 +37,21 @@ class Takings:
 
     def __init__(
         self, moments: Moments, takeovers: Takeovers, doubts: Doubts, stores: Stores,
-        acquainted: Callable[[str], frozenset[str]],
+        acquainted: Callable[[str], frozenset[str]], farewells: Farewells,
     ) -> None:  # fmt: skip
         """``acquainted`` reads on a disk whom its master would miss."""
         self._acquainted = acquainted
         self._takeovers = takeovers
         self._doubts = doubts
+        self._farewells = farewells
         self._stores = stores
         self._claims, self._claimed = Requests(), Requests()
         """The claims that somebody has made, and those that have come to somebody;"""
         self._tellings, self._told = Requests(), Requests()
         """the same of epochs,"""
         self._drops = Requests()
-        """and of copies that are to be dropped."""
+        self._goodbyes = Requests()
+        """of copies that are to be dropped, and of all that others have by now."""
         self._watched = lru_cache(64)(self._find_watched)
         for recorder, kind, phase in (
             (self._claims_of, "Claim", LEAVES), (self._is_claimed, "Claim", COMES),
@@ -56,6 +59,8 @@ class Takings:
             (self._begins, "Taken", LEAVES), (self._is_told, "Taken", COMES),
             (self._notes, "Forgotten", LEAVES), (self._is_heard, "Forgotten", COMES),
             (self._is_to_drop, "DropCopies", COMES), (self._drops_it, "Dropped", LEAVES),
+            (self._tells, "Discover", LEAVES), (self._is_answered, "Settled", COMES),
+            (self._confirms, "DropCopies", COMES), (self._is_confirmed, "Dropped", LEAVES),
             (self._is_synced, "Whole", COMES), (self._grants, "Grant", LEAVES),
         ):  # fmt: skip
             moments.record(recorder, [(kind, phase)])
@@ -98,7 +103,8 @@ class Takings:
         epochs = self._epochs(moment.what)
         what = epochs, self._said(moment.node, epochs), self._takeovers.sight.view(moment.node)
         self._told.came(moment.node, moment.peer, moment.what.id, moment.at, what)
-        self._takeovers.sayings.is_told(moment.node, epochs)
+        self._takeovers.is_told(moment.node, epochs)
+        self._farewells.is_taken(moment.node, in_order(moment.what.buckets))
 
     def _notes(self, moment: Moment) -> None:
         asked = self._told.answered(moment.node, moment.peer, opened(moment.what).id)
@@ -128,6 +134,22 @@ class Takings:
             self._takeovers.sayings.has_answered(moment.node, asked[1][0])
         if asked is not None and message.agreed:
             self._takeovers.sayings.drops(moment.node, moment.peer, *asked[1])
+
+    def _confirms(self, moment: Moment) -> None:
+        buckets = self._watched(moment.what.buckets).places
+        self._goodbyes.came(moment.node, moment.peer, moment.what.id, moment.at, buckets)
+
+    def _is_confirmed(self, moment: Moment) -> None:
+        message = opened(moment.what)
+        asked = self._goodbyes.answered(moment.node, moment.peer, message.id)
+        if asked is not None and message.agreed:
+            self._farewells.confirms(moment.node, moment.peer, asked[1])
+
+    def _tells(self, moment: Moment) -> None:
+        self._farewells.tells(moment.node, moment.peer, opened(moment.what).id)
+
+    def _is_answered(self, moment: Moment) -> None:
+        self._farewells.is_answered(moment.node, moment.peer, moment.what.id)
 
     def _grants(self, moment: Moment) -> None:
         numbers, tasks = self._stores.store(moment.node).numbers, opened(moment.what).tasks

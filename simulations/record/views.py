@@ -19,6 +19,8 @@ from ..kernel.life import LIFE
 FILE: Final = "members.json"
 Acts = Callable[[str, frozenset[int], Collection[str]], None]
 """Is told of a master that comes to a view: which buckets are its own in that, and who else takes part in it."""
+Serves = Callable[[str, frozenset[int], bool], None]
+"""Is told of a master that serves buckets from now on, and whether that is under new epochs."""
 
 
 class Acquaintances:
@@ -50,22 +52,36 @@ class Acquaintances:
 
 
 @contextmanager
-def views_overheard(acts: Acts, names: Mapping[str, str]) -> Iterator[None]:
-    """Has models told of all views, for the block. ``names`` has the masters' by their ids."""
+def views_overheard(acts: Acts, serves: Serves, names: Mapping[str, str]) -> Iterator[None]:
+    """Has models told of all views, and of what is served, for the block. ``names`` has the masters' by their ids."""
     here: Any = Ownership
-    real: Any = Ownership.change
+    real: Any = (Ownership.change, Ownership.serve, Ownership.resume)
 
     def change(self: Ownership, members: Iterable[Member], view: int) -> Change:
-        changed: Change = real(self, members, view)
-        life = LIFE.get()
-        if life is not None and not life.dead and life.node.name == names.get(self.me):
+        changed: Change = real[0](self, members, view)
+        if is_there(self):
             mine = frozenset(bucket for bucket in range(BUCKETS) if self.owner(bucket) is None)
             others = [names[node] for node in self.weights if node != self.me and node in names]
-            acts(life.node.name, mine, others)
+            acts(names[self.me], mine, others)
         return changed
 
-    here.change = change
+    def serve(self: Ownership, epochs: Mapping[int, int]) -> frozenset[int]:
+        return served(self, real[1](self, epochs), anew=True)
+
+    def resume(self: Ownership, buckets: Iterable[int]) -> frozenset[int]:
+        return served(self, real[2](self, buckets), anew=False)
+
+    def served(ownership: Ownership, buckets: frozenset[int], *, anew: bool) -> frozenset[int]:
+        if is_there(ownership):
+            serves(names[ownership.me], buckets, anew)
+        return buckets
+
+    def is_there(ownership: Ownership) -> bool:
+        life = LIFE.get()
+        return life is not None and not life.dead and life.node.name == names.get(ownership.me)
+
+    here.change, here.serve, here.resume = change, serve, resume
     try:
         yield
     finally:
-        here.change = real
+        here.change, here.serve, here.resume = real

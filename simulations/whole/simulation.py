@@ -180,7 +180,7 @@ class Simulation:
             )
             history, called = self._history, {of: name for name, of in ids.items()}
             stack.enter_context(overheard(history.rumours, history.known, history.duties, history.doubts, ids))
-            stack.enter_context(views_overheard(history.acts, called))
+            stack.enter_context(views_overheard(history.acts, history.serves, called))
             stack.enter_context(sessions_overheard(history.sessions))
             stack.enter_context(hosts_overheard(history.hosts_left))
             if self._majority:

@@ -44,6 +44,9 @@ class Sight(Protocol):
     def serves(self, master: str, bucket: int) -> bool:
         """Tells whether a master serves a bucket, or does as soon as it rests no more."""
 
+    def owned(self, master: str) -> frozenset[int]:
+        """Returns the buckets that are a master's own in its view."""
+
 
 class _Refused(NamedTuple):
     """A claim that was refused: of which buckets, in which view and life, and when that was heard."""
@@ -78,6 +81,12 @@ class Claims:
         if refused is not None and self._waits(claimer, other, refused):
             self._is_in_time(claimer, other, refused)
         self._last[claimer, other] = number, self.sight.view(claimer)
+
+    def claims_in(self, claimer: str, other: str, buckets: Collection[int], view: int) -> None:
+        """Judges a claim: in the view in which it was made, all of these are the claimer's own."""
+        if view == self.sight.view(claimer) and (strange := set(buckets) - self.sight.owned(claimer)):
+            text = f"asks {other} to let go of bucket {min(strange)}, which is another's in its own view"
+            self.tell(f"at {self.sight.now_s:.3f} s {claimer} {text}")
 
     def is_refused(self, claimer: str, other: str, number: int, buckets: Collection[int]) -> None:
         """Takes in that a claimer hears that another one does not let go of them now."""

@@ -13,7 +13,7 @@ That is judged a moment later: what was granted before may be on its way.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from math import inf
 from typing import Final, Protocol
@@ -101,6 +101,8 @@ class Doubts:
     sight: Sight
     words: LetGo
     tell: Tell
+    held_dead: Callable[[str], None] = lambda master: None
+    """Is told of a master that hears that others hold it for dead."""
     _masters: dict[str, _Master] = field(default_factory=lambda: defaultdict(_Master))
 
     def started(self, master: str) -> None:
@@ -126,6 +128,7 @@ class Doubts:
     def is_held_dead(self, master: str) -> None:
         """Takes in that a master hears that others hold it for dead, in the life that it is in."""
         self._masters[master].anew_s = self.sight.now_s
+        self.held_dead(master)
         self._doubt(master, self.sight.now_s, "heard that it was held dead")
 
     def lapsed(self, master: str, over_s: float) -> None:
@@ -151,15 +154,23 @@ class Doubts:
 
     def grants(self, master: str, buckets: Collection[int]) -> None:
         """Judges pages of buckets that a slave is given."""
+        self._begins(master, self._masters[master], buckets)
+        self._goes_on(master, buckets, GRACE_S + self.sight.disk_s(master), "grants from")
+
+    def resumes(self, master: str, buckets: Collection[int]) -> None:
+        """Judges buckets that a master serves again, under the epochs that they had."""
+        self._goes_on(master, buckets, AT_ONCE_S, "goes on with")
+
+    def _goes_on(self, master: str, buckets: Collection[int], grace_s: float, what: str) -> None:
+        """Judges what a master does with buckets so long after anything cast doubt on them."""
         known, now_s, others = self._masters[master], self.sight.now_s, self.sight.others(master)
-        self._begins(master, known, buckets)
         for from_s, until_s in self.sight.stalls(master, known.began_s, now_s):
             if until_s - from_s > STILL_S and until_s > known.doubted_s and known.others_s:
                 self._doubt(master, until_s, f"stood still for {until_s - from_s:.1f} s")
         for bucket in buckets:
             gained_s = known.gained_s.get(bucket, -inf)
             since_s = max(gained_s, known.doubted_s)
-            if now_s < since_s + GRACE_S or now_s < since_s + GRACE_S + self.sight.disk_s(master):
+            if now_s < since_s + grace_s:
                 continue
             asked = {other for other in others if known.others_s.get(other, inf) <= since_s}
             # Who came later need not be waited for, and may vouch all the same; who has vouched may be gone by now.
@@ -170,7 +181,7 @@ class Doubts:
                 silent = {other for other in silent if known.silent_s.get(other, -inf) < since_s}
             if silent:
                 why = known.why if since_s > gained_s else "gained it"
-                text = f"grants from bucket {bucket}, and {why} at {since_s:.3f} s"
+                text = f"{what} bucket {bucket}, and {why} at {since_s:.3f} s"
                 self._tell(master, f"{text}: {told(silent)} has not let go of it since")
                 return
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final, TypeVar
 
 from ..acknowledged import Tell
@@ -41,6 +42,7 @@ class _Beginning:
     """Who has to hear of it;"""
     goes_on: bool
     """nobody, if the bucket was served already."""
+    at_s: float = 0.0
     heard: set[str] = field(default_factory=set)
 
 
@@ -69,6 +71,8 @@ class Takeovers:
     """The epoch that somebody knew of a bucket when it last let go of it."""
     _served: dict[int, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
     """The epochs of each bucket under which something was granted, and whose they are."""
+    _told_s: dict[tuple[str, int], float] = field(default_factory=dict)
+    """When somebody was last told of an epoch of another one."""
     sayings: Sayings = field(init=False)
     """Judges what is said of them."""
     _rivals: Rivals = field(init=False)
@@ -117,7 +121,7 @@ class Takeovers:
                 self._tell(owner, f"tells {other} of epoch {epoch} of bucket {bucket}, which is not on its disk")
             if epoch not in begun:
                 goes_on = self.sight.serves(owner, bucket)
-                begun[epoch] = _Beginning(others, goes_on)
+                begun[epoch] = _Beginning(others, goes_on, self.sight.now_s)
                 self._rivals.names(owner, bucket, epochs[bucket])
                 if not goes_on:
                     self._is_free(owner, bucket, Begun(epoch, since), others, view)
@@ -131,6 +135,25 @@ class Takeovers:
         for bucket, (epoch, *_) in self._watched(epochs):
             if (known := self._begun[owner, bucket].get(epoch)) is not None:
                 known.heard.add(other)
+
+    def is_told(self, node: str, epochs: Mapping[int, Begun]) -> None:
+        """Takes in that somebody is told of epochs of another one."""
+        self._told_s.update(((node, bucket), self.sight.now_s) for bucket, _ in self._watched(epochs))
+        self.sayings.is_told(node, epochs)
+
+    def serves(self, owner: str, buckets: Iterable[int]) -> None:
+        """Judges an owner that serves buckets from now on, under the epochs on its disk: all others have heard of
+        these.
+        """
+        others = self.sight.others(owner)
+        for bucket in self.watched.intersection(buckets) if others else ():
+            row = self.stores.store(owner).standings.get(bucket)
+            known = None if row is None else self._begun[owner, bucket].get(row.epoch)
+            unheard = others if known is None else (known.members & others) - known.heard
+            if row is not None and unheard:
+                text = f"serves bucket {bucket} under epoch {row.epoch}"
+                self._tell(owner, f"{text}, of which {told(unheard)} has not said to have heard")
+                return
 
     def lets_go(self, master: str, claimer: str, standings: Mapping[int, Standing]) -> None:
         """Judges the word of one that lets go of buckets: they are not its own, and it has of them what it says."""
@@ -205,11 +228,23 @@ class Takeovers:
         last = max(served, default=0)
         if since < last:
             self._tell(owner, f"{what}, says that nothing was acknowledged behind {since}, and {last} was served")
+        self._is_no_try(owner, bucket, begun, what)
         row = self.stores.store(owner).standings.get(bucket)
         if row is not None and not self.sight.damaged():
             wanted = joined([span for standing in heard for span in self.sayings.sure(bucket, standing)])
             self.sayings.no_less(owner, bucket, spans_of(standing_of(row)), wanted, what)
         self._has_its_copies(owner, bucket, what)
+
+    def _is_no_try(self, owner: str, bucket: int, begun: Begun, what: str) -> None:
+        """Judges what an owner says to have been served before: not what it began itself, and served never, for not all
+        have heard of that. Who missed such an epoch lacks nothing.
+        """
+        tried = self._begun[owner, bucket].get(begun.since)
+        if tried is None or begun.since == begun.epoch or tried.goes_on or not (unheard := tried.members - tried.heard):
+            return
+        if self._served[bucket].get(begun.since) != owner and self._told_s.get((owner, bucket), -inf) < tried.at_s:
+            text = f"says that something may have been acknowledged under {begun.since}"
+            self._tell(owner, f"{what}, {text}, which it began itself, and of which {told(unheard)} has not heard")
 
     def _knows(self, node: str, bucket: int, epoch: int, *, is_first: bool) -> None:
         """Takes in that a disk says of an epoch that it did not know; ``is_first``: it knew of none."""

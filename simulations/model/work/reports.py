@@ -23,8 +23,9 @@ SOON_S: Final = 2.0
 """Who has a session says so soon what it could not say in the one before."""
 KEPT_S: Final = 50.0
 """Nothing is kept for longer than a minute."""
-HELD_S: Final = 4.9
-"""Pages of a slave that is out of reach go to others so long after its session last went on, at least."""
+HELD_S: Final = 5.1
+"""Pages of a slave that is out of reach go to others so long after its session last went on, by its master's clock."""
+ROUNDING_S: Final = 0.02
 PATIENCE_S: Final = 9.0
 """Who leaves on its own account waits ten seconds for what is open."""
 FENCED_S: Final = 4.9 * 0.98
@@ -39,6 +40,9 @@ class Sight(Protocol):
 
     def life(self, node: str) -> int:
         """Returns which life a node is in; 0 if it is down."""
+
+    def clock(self, node: str) -> float:
+        """Returns how many seconds a node's clock counts in one of the world's."""
 
     def lies(self, slave: str) -> bool:
         """Tells whether a slave says what it should not."""
@@ -232,7 +236,8 @@ class Reports:
             page, now_s = (master, record), self.sight.now_s
             holder, session, since_s = self._hands.get(page, (slave, self._sessions[master, slave], now_s))
             went_s = now_s - self._answered.get((master, holder), -inf)
-            goes_on = session == self._sessions[master, holder] and went_s < HELD_S
+            held_s = HELD_S / max(1.0, self.sight.clock(master)) - ROUNDING_S
+            goes_on = session == self._sessions[master, holder] and went_s < held_s
             has_it = self._arrived.pop(page, "") == holder or now_s < since_s + SOON_S
             if has_it and goes_on and holder not in (slave, master) and not self.sight.lies(holder):
                 text = f"granted record {record} to {slave}, which {holder} has, whose session went on"

@@ -44,6 +44,9 @@ class Case:
     def serves(self, master: str, bucket: int) -> bool:
         return bucket in self.serving
 
+    def owned(self, master: str) -> frozenset[int]:
+        return frozenset({3, 4})
+
     def look(self, *, calm: bool = True) -> list[str]:
         self.now_s += 6.0
         self.rules.look(calm=calm)
@@ -111,3 +114,12 @@ def test_nobody_need_ask_again_who_does_not_wait_for_it_any_more(why: str) -> No
             case.away = frozenset({"m0"})
 
     assert case.look() == []
+
+
+@pytest.mark.parametrize(("buckets", "view", "is_amiss"), [([3, 4], 7, False), ([3, 5], 7, True), ([3, 5], 6, False)])
+def test_what_is_claimed_is_ones_own_in_the_view_of_the_claim(buckets: list[int], view: int, is_amiss: bool) -> None:
+    case = Case()
+
+    case.rules.claims_in("m0", "m1", buckets, view)
+
+    assert any("bucket 5, which is another's" in what for what in case.told) == is_amiss

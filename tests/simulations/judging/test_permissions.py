@@ -138,7 +138,7 @@ def test_a_slave_asks_nothing_after_its_session_which_counts_from_when_its_beat_
 
     assert case.told(2.0 + SESSION_S - 0.1) == []
     assert case.told(2.0 + SESSION_S + 0.3) == [
-        "m0 asked for http://h0.test/p at 7.504 s, 0.30 s after its session was over"
+        "m0 asked for http://h0.test/p at 7.320 s, 0.30 s after its session was over"
     ]
 
 

@@ -22,6 +22,9 @@ class Seen:
     def life(self, node: str) -> int:
         return 1
 
+    def clock(self, node: str) -> float:
+        return 1.0
+
     def lies(self, slave: str) -> bool:
         return self.liar
 

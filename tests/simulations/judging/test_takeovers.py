@@ -149,6 +149,37 @@ def test_nothing_is_granted_before_all_have_heard() -> None:
     assert "of which m2 has not said to have heard" in case.told[0]
 
 
+@pytest.mark.parametrize(("since", "all_hear", "is_amiss"), [(5, False, False), (6, False, True), (6, True, False)])
+def test_what_was_begun_and_never_served_is_no_epoch_under_which_anything_was_acknowledged(
+    since: int, all_hear: bool, is_amiss: bool
+) -> None:
+    case = claimed()
+    case.begins(6, 5, "m1", "m2")
+    for other in ("m1", "m2") if all_hear else ("m1",):
+        case.rules.is_heard("m0", other, {BUCKET: Begun(6, 5)})
+    case.hears("m1", Standing(5))
+    case.hears("m2", Standing(5))
+    case.stands("m0", 7)
+
+    case.begins(7, since, "m1", "m2")
+
+    assert any("and of which m2 has not heard" in what for what in case.told) == is_amiss
+
+
+@pytest.mark.parametrize(("heard_by", "what"), [
+    (["m1", "m2"], ""), (["m1"], "of which m2 has not said to have heard"), ([], "of which m1, m2 has not"),
+])  # fmt: skip
+def test_nothing_is_served_before_all_have_heard(heard_by: list[str], what: str) -> None:
+    case = claimed()
+    case.begins(6, 5, *heard_by)
+    for other in heard_by:
+        case.rules.is_heard("m0", other, {BUCKET: Begun(6, 5)})
+
+    case.rules.serves("m0", [BUCKET])
+
+    assert (what in case.told[0]) if what else not case.told
+
+
 def test_nothing_is_granted_under_an_epoch_of_which_nobody_is_told() -> None:
     case = claimed()
 

@@ -200,14 +200,6 @@ MUTANTS = (
         harm="One that has let go is waited for still, and the bucket is never served.",
     ),
     Mutant(
-        name="later-epoch-vouches",
-        kind=Slip.FENCE,
-        where=_OWNERSHIP + "vouch",
-        old="standing.epoch == begun.get(b)",
-        new="standing.epoch >= begun.get(b, 0)",
-        harm="One that knows of a later epoch vouches for ours: we go on under an epoch that another has ended.",
-    ),
-    Mutant(
         name="goes-on-after-its-word",
         kind=Slip.FENCE,
         where=_OWNERSHIP + "vouch",

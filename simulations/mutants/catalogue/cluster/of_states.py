@@ -83,4 +83,13 @@ MUTANTS = (
         new="",
         harm="A job ends, or a master leaves, while somebody has still to take what is here.",
     ),
+    Mutant(
+        name="later-epoch-vouches",
+        kind=Slip.FENCE,
+        where="p2pcrawl.core.buckets.ownership:Ownership.vouch",
+        old="standing.epoch == begun.get(b)",
+        new="standing.epoch >= begun.get(b, 0)",
+        harm="One that knows of a later epoch vouches for ours: we go on under an epoch that another has ended.",
+        equivalent="A later epoch is joined in the same breath: ours is another from then on than we served under.",
+    ),
 )
