@@ -111,6 +111,8 @@ class Store:
 
     def _write(self, batch: Batch, result: Committed) -> None:
         db, now, last_item = self._db, int(time.time()), self._items.last
+        # First: what becomes an entry in this turn has it fall back.
+        self._copied.note(batch.copied)
         if batch.moved:
             self._adopt(batch, result, now)
         if batch.links:
@@ -142,7 +144,6 @@ class Store:
         for job, (state, reason) in batch.states.items():
             db.execute("UPDATE job SET state = ?, reason = ? WHERE id = ?", (state, reason, job))
         self._deliver(batch.delivered)
-        self._copied.note(batch.copied)
         result.last_item = self._items.last if self._items.last > last_item else 0
 
     def _deliver(self, delivered: Sequence[tuple[int, str, int, str]]) -> None:

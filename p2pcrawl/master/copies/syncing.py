@@ -115,6 +115,8 @@ class Syncing:
                 return
             try:
                 rows = await self._bring(node, buckets)
+                # Also where there was nothing to send: no copy is called whole before what goes ahead of all.
+                await self._links_first.safe()
                 # Where there is little to compare it is the way there and back that takes the time.
                 size = min(SLICE_MAX, 2 * size) if rows < SLICE_ROWS else SLICE
                 if held := self._copying.brought(node, buckets, generation):

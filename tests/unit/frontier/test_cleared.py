@@ -9,6 +9,7 @@ import pytest
 
 from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.ring.rendezvous import BUCKETS
+from p2pcrawl.frontier.database import copied_mark
 from p2pcrawl.frontier.records import cleared
 from p2pcrawl.frontier.records.batch import NewLink
 from p2pcrawl.frontier.records.store import Store
@@ -164,6 +165,20 @@ def test_link_that_comes_as_an_entry_later_is_one_and_is_begun_anew(store: Store
         f"{HOST}/other": (0, False),
     }
     assert_counters_equal_census(store)
+
+
+def test_mark_falls_back_before_an_entry_though_it_could_move_on_in_the_same_turn(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a master that is back after a crash does not tell others first that it is one."""
+    monkeypatch.setattr(copied_mark, "STEP", 1)
+    found(store, placed("page"), placed("other"))
+    turn = batch_of([placed("page", seed=True)])
+    turn.copied = 3
+
+    store.commit(turn)
+
+    assert store.uncopied() == (1, 3)
 
 
 def test_link_that_is_an_entry_in_the_same_batch_is_one(store: Store) -> None:

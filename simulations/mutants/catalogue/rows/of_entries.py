@@ -73,6 +73,14 @@ MUTANTS = (
         harm="That a link is an entry does not go ahead of the page that said so, when its master is back.",
     ),
     Mutant(
+        name="mark-moved-after-it-fell-back",
+        kind=Slip.CLEANUP,
+        where=_RECORDS + "store:Store._write",
+        old="            self._find_cleared(batch, result)\n",
+        new="            self._find_cleared(batch, result)\n            self._copied.note(batch.copied)\n",
+        harm="That a link is an entry does not go ahead of the page that said so, for the mark moves on in that turn.",
+    ),
+    Mutant(
         name="acknowledged-before-entries",
         kind=Slip.EARLY,
         where=_COPIES + "links_first:LinksFirst._acknowledged",

@@ -87,4 +87,12 @@ MUTANTS = (
         new="",
         harm="Items go into sinks of pages that nobody else knows to be done: who takes them over brings them again.",
     ),
+    Mutant(
+        name="empty-copies-whole-before-links",
+        kind=Slip.EARLY,
+        where="p2pcrawl.master.copies.syncing:Syncing._round",
+        old="                await self._links_first.safe()\n",
+        new="",
+        harm="Copies are called whole before links that nobody else has, where the bucket has nothing to be brought.",
+    ),
 )

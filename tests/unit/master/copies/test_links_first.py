@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from p2pcrawl.master.copies.row_forms import row_of_copy
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.messages.peer_messages import Compare, Copy, Discover, Pull
+from p2pcrawl.wire.messages.peer_messages import Compare, Copy, Discover, Pull, Whole
 from p2pcrawl.wire.messages.slave_messages import Page, Task
 from tests.unit.master.fake_slaves import Site, urls
 from tests.unit.master.masters import FakeCluster, arrive, eventually, records, settled, submit, town_of
@@ -140,6 +141,38 @@ async def test_newcomer_is_brought_what_one_that_was_alone_has_found_before_it_t
         await eventually(lambda: settled([*one, newcomer]))
 
     assert lacked and lacked[0] == set()
+
+
+async def test_no_copy_is_called_whole_before_links_are_with_others_that_nobody_else_has(tmp_path: Path) -> None:
+    """Also none of a bucket of which there is nothing to bring."""
+    page, *links = FIRST, *MORE[-40:]
+    site = Site([page], {page: links})
+    refused, whole = list[str](), list[Whole]()
+    may_come = asyncio.Event()
+
+    async def before(town: FakeCluster, source: NodeId, node: NodeId, request: Any) -> None:
+        told = [link.url for link in request.links] if isinstance(request, Discover) else []
+        told += [row_of_copy(copy).link.url for copy in request.rows] if isinstance(request, Copy) else []
+        if not may_come.is_set() and (kept := {*links}.intersection(told)):
+            refused.extend(kept)
+            raise LinkError("it got lost")
+        if isinstance(request, Whole):
+            whole.append(request)
+
+    async with town_of(tmp_path, "1", answer=site) as (town, one):
+        await eventually(lambda: settled(one))
+        await submit(one[0])
+        while (page, int(Phase.DONE)) not in await records(one[0]):
+            pass
+        town.before = before
+
+        newcomer = await arrive(town, "2", site)
+        await eventually(lambda: len(refused) > 3 * len(links))
+        too_soon = [*whole]
+        may_come.set()
+        await eventually(lambda: settled([*one, newcomer]) and not one[0].cluster.copying.lacking())
+
+    assert whole and not too_soon
 
 
 async def test_whoever_never_takes_the_links_does_not_hold_up_everything_for_good(
