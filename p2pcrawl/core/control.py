@@ -23,7 +23,9 @@ CANCELLED: Final = "cancelled"
 DELETED: Final = "deleted"
 """All that was kept of it is gone, but for this: whoever comes back with the rest learns that it is to go, too."""
 
-ENDS: Final = (FINISHED, INCOMPLETE, CANCELLED)
+OVER: Final = (FINISHED, INCOMPLETE)
+"""The states in which nothing more of a job is awaited, though something may come."""
+ENDS: Final = (*OVER, CANCELLED)
 """Nothing more comes of it, as far as anybody knows who is here."""
 
 FINAL: Final = 1 << 62

@@ -55,7 +55,7 @@ class Exchange:
 
     def busy(self, job: Job) -> int:
         """Counts the links and records of the job that are neither stored here nor settled elsewhere."""
-        if job.closing:
+        if job.closed_early:
             return job.leased + self.under_way(job.id)
         # A page that is in hand here may be through elsewhere, and so not queued any more.
         waiting = max(job.leased, job.counts["queued"]) + max(0, job.counts["again"])

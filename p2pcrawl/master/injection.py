@@ -69,8 +69,8 @@ def check_takes_urls(job: Job) -> None:
     """Raises ConfigurationError where nothing more of a job is crawled, and says why."""
     if job.state == CANCELLED:
         why = "it is cancelled, which is final"
-    elif job.closing or (job.state in (FINISHED, INCOMPLETE) and job.reason):
-        why = f"it was closed before its queue was empty ({job.closing or job.reason})"
+    elif job.closed_early:
+        why = f"it was closed before its queue was empty ({job.closed_early})"
     else:
         return
     raise NotNow(f"job {job.id} takes no URLs: {why}")

@@ -45,7 +45,7 @@ class OwnStanding:
             self._dispatch.sent[number],
             self._exchange.received[number],
             ownership.view,
-            job.closing,
+            job.closed_early,
             job.opened_mark,
             max(0, job.counts["discovered"]),
             wants_idle(job),

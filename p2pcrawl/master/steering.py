@@ -17,11 +17,11 @@ from typing import Any, TypedDict
 
 from msgspec.json import Decoder
 
-from p2pcrawl.core.control import CANCELLED, RETRY, RUNNING, refusal, steered
+from p2pcrawl.core.control import CANCELLED, FINISHED, INCOMPLETE, OVER, RETRY, RUNNING, refusal, steered
 from p2pcrawl.core.retuning import read_changes, retuned
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.jobs.certificate import Part, certificate_of, members_digest, signed_body, signed_part
-from p2pcrawl.master.jobs.job import FINISHED, INCOMPLETE, Job, plain_account
+from p2pcrawl.master.jobs.job import Job, plain_account
 from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.model.cluster.node import Member
 from p2pcrawl.model.cluster.notable import Notable
@@ -36,8 +36,6 @@ LOOK_S = 1.0
 NEWS_LOOKS = 5
 """Looks in a row that find work for a finished job before it runs again: what others have done long ago may come back,
 too, and is known as such when its bucket is where it belongs."""
-OVER = (FINISHED, INCOMPLETE)
-"""The states in which nothing more of a job is awaited, though something may come."""
 ASK_S = 10.0
 RETRY_S = 45.0
 STORE_S = 15.0
@@ -178,7 +176,7 @@ class Steering:
         if certificate is None or certificate["view"] != f"{view:016x}":
             return None
         counts = certificate["counts"]
-        left = counts["leased"] + (0 if job.closing or job.reason else counts["queued"])
+        left = counts["leased"] + (0 if job.closed_early else counts["queued"])
         names = {body["master"] for part in parts if (body := signed_body(part)) is not None}
         return certificate if not left and names == set(certificate["members"]) else None
 
@@ -207,9 +205,9 @@ class Steering:
     async def _look_after(self) -> None:
         while True:
             await asyncio.sleep(LOOK_S)
-            for job in [j for j in self._master.jobs.values() if _is_over(j)]:
+            for job in [j for j in self._master.jobs.values() if j.state in OVER]:
                 try:
-                    if not _is_over(job):
+                    if job.state not in OVER:
                         # While another one was looked at, somebody has cancelled or deleted it, or lets it run again.
                         continue
                     if self._has_news(job):
@@ -226,7 +224,7 @@ class Steering:
     def _has_news(self, job: Job) -> bool:
         """Tells whether there is work here that cannot be somebody's old news any more."""
         ownership = self._cluster.ownership
-        here = job.counts["queued"] > 0 and not ownership.syncing and ownership.complete
+        here = job.counts["queued"] > 0 and not job.closed_early and not ownership.syncing and ownership.complete
         self._news[job.id] = self._news[job.id] + 1 if here else 0
         return self._news[job.id] >= NEWS_LOOKS
 
@@ -246,11 +244,6 @@ class Steering:
             final = bool(job.signed) and bool(json.loads(job.signed)["final"])
             self._final[job.id] = (job.signed, final)
         return bool(job.signed) and not final
-
-
-def _is_over(job: Job) -> bool:
-    """Tells whether a job has ended by itself, and not early."""
-    return job.state in OVER and not job.reason
 
 
 def check_can_be_set(job: Job) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from ..play.evidence import Evidence, Violation
 from .cluster import balance, bounds, copies, healing, membership, movement, ownership, parts, quiet
 from .history import acknowledged, ballots, consents, counted, endings, handovers, permissions, rumours, tables, verbs
-from .wanted import boards, duplicates, entries, reextraction, scheduled, visits
+from .wanted import boards, closed, duplicates, entries, reextraction, scheduled, throttling, visits
 from .work import (
     answers,
     children,
@@ -47,6 +47,8 @@ CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "reextraction": reextraction.check,
     "fetches": fetches.check,
     "visits": visits.check,
+    "throttling": throttling.check,
+    "closed": closed.check,
     "politeness": politeness.check,
     "robots": robots.check,
     "conservation": conservation.check,

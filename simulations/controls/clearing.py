@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from p2pcrawl.core import control
 from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.core.buckets.standings import Standing, left_behind
 from p2pcrawl.core.control import DELETED
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.jobs.completion import Completion
+from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.jobs.lifecycle import limit_reached
 from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.overlay.gossip import GossipDriver
+from p2pcrawl.wire.messages.peer_messages import JobAtMaster
 
 from ..play.options import Options
-from .making.control import LIMIT_S, Control
+from .making.control import LIMIT_S, LONG_S, Control
 from .making.swaps import swap
 
 # -- deleted-kept: whoever holds copies of a deleted job keeps them ----------------------------
@@ -75,7 +81,25 @@ def _nobody_missing(self: Absences) -> dict[NodeId, float]:
 _SMALL = Options(scenario="clearing", masters=4, pages=120, hosts=10, seed=1, limit_s=LIMIT_S)
 _AWAY = Options(scenario="stores-away", masters=3, pages=40, hosts=6, limit_s=LIMIT_S)
 
+
+# -- limits-passed-over: a job goes on when it has all that it was to have --------------------
+
+
+def _goes_on(job: Job, ran_s: float) -> str:
+    return ""
+
+
+def _nothing_closes(self: Completion, job: Job, own: JobAtMaster, replies: Sequence[JobAtMaster | None]) -> bool:
+    return False
+
+
 CONTROLS = {
+    "limits-passed-over": Control(
+        "a job goes on when it has all the pages that it was to have",
+        "closed",
+        Options(masters=2, pages=120, hosts=4, seed=2, limit_s=LONG_S, draws=("closings",)),
+        (swap(limit_reached, _goes_on), swap(Completion._closes, _nothing_closes)),
+    ),
     "deleted-kept": Control(
         "copies of a deleted job are kept",
         "deleted",

@@ -68,7 +68,39 @@ def _as_ordered(self: Host, pace: Pace) -> float:
 _asked_delay_s = Host.asked_delay_s
 _CHANGES = Options(scenario="host-changes", masters=3, pages=150, hosts=12, limit_s=2 * LIMIT_S)
 
+
+# -- throttle-stays: a host is asked as often as in the beginning, however long its answers take ----
+
+
+def _as_it_was(self: Host, pace: Pace, latency_s: float, status: int) -> None:
+    self.throttle_s = 0.0
+
+
+# -- down-at-once: a host is taken for one that is down with the first request that it does not answer --
+
+
+def _down_at_once(self: Host, now: float, pace: Pace, deaf_s: float, *, ours: bool) -> None:
+    _unanswered(self, now, pace, deaf_s, ours=ours)
+    self.down = True
+
+
+_unanswered = Host._unanswered
+_SLOW = Options(masters=2, pages=80, hosts=8, seed=7, limit_s=LONG_S, draws=("settings", "web"))
+
 CONTROLS = {
+    "throttle-stays": Control(
+        "a host that is throttled is asked again at once, however long its answers take",
+        "throttling",
+        _SLOW,
+        (swap(Host._throttle, _as_it_was),),
+    ),
+    "down-at-once": Control(
+        "a host is taken for one that is down with the first request that it does not answer",
+        "coverage",
+        Options(masters=2, pages=80, hosts=6, seed=3, limit_s=LONG_S, draws=("absences",)),
+        (swap(Host._unanswered, _down_at_once),),
+        says="its host was not, or was back in time",
+    ),
     "order-untold": Control(
         "what a person says of a host is told to nobody: its owner, or the next one, asks as before",
         "politeness",

@@ -16,6 +16,8 @@ from p2pcrawl.core.majority.consent import Consent
 from p2pcrawl.master.buckets.handover import Handover
 from p2pcrawl.master.buckets.takeover import Takeover
 from p2pcrawl.master.copies.copier import Copier
+from p2pcrawl.master.jobs import job as known_jobs
+from p2pcrawl.master.jobs.job_stats import put_together
 from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.master.slaves.slaves import Slaves
 from p2pcrawl.master.steering import LOOK_S, Steering
@@ -23,7 +25,7 @@ from p2pcrawl.model.cluster.node import NodeId
 
 from ..play.options import Options
 from .making.control import LIMIT_S, Control
-from .making.swaps import swap
+from .making.swaps import Swap, swap
 
 
 def _safe_at_once(self: Copier, then: Callable[[], None]) -> None:
@@ -99,7 +101,22 @@ _ROLLING = Options(scenario="rolling", masters=3, pages=60, hosts=12, limit_s=LI
 _MAJORITY = Options(scenario="majority", masters=4, pages=60, hosts=8, limit_s=LIMIT_S)
 _SLOW_PAGES = replace(_MAJORITY, draws=("web",))
 
+
+# -- sizes-of-one: of the greatest and the least that masters know the first one's word counts ----
+
+
+def _word_of_one(group: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(other) | dict(one)
+
+
 CONTROLS = {
+    "sizes-of-one": Control(
+        "of the greatest and the least value that masters know the first one's word counts",
+        "statements",
+        Options(masters=4, pages=60, hosts=8, seed=1, limit_s=LIMIT_S, draws=("settings",)),
+        (Swap(known_jobs, "put_together", put_together, _word_of_one),),
+        says="and of the pages that the web gave",
+    ),
     "paused-goes-on": Control(
         "a job that was paused goes on by itself, under its next version, while something of it is queued",
         "verbs",

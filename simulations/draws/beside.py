@@ -14,6 +14,7 @@ from ..kernel.moments import CAME, COMES, COMMITS, COMMITTED, LEAVES, LEFT
 from ..play.aims import BOTH, NODE, PEER, Aim, elsewhere
 from ..play.faults import Fault
 from ..play.options import KEYS, Options
+from .closings import drawn_closings
 from .letters import drawn_letters
 from .stalls import drawn_hesitations, with_stalls
 
@@ -117,6 +118,8 @@ def drawn_beside(options: Options) -> tuple[Fault | Aim, ...]:
     drawn: list[Fault | Aim] = []
     if "jobs" in options.draws:
         drawn += drawn_jobs(options)
+    if "closings" in options.draws:
+        drawn += drawn_closings(options)
     if "verbs" in options.draws:
         drawn += drawn_verbs(options)
     if "aims" in options.draws and options.scenario not in UNAIMED:

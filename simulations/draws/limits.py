@@ -104,6 +104,7 @@ LIMITS: Final[dict[str, Limit]] = {
     "voters": Limit(
         (*_in("core.majority.electorate", "VOTERS_WANTED"), *_in("master.majority.mandate", "VOTERS_WANTED")), (3, 5)
     ),
+    "slots": Limit(_in("model.crawl.settings", "Settings.__init__:concurrent_requests"), (1, 2, 3)),
 }
 LATER: Final[dict[str, Limit]] = {
     "marked records": Limit(_in("frontier.database.copied_mark", "STEP"), (1, 1, 5)),
@@ -122,19 +123,26 @@ LATER: Final[dict[str, Limit]] = {
 }
 """Those that came later: by dice of their own, so that the others are as they were."""
 LIMITS.update(LATER)
+APART: Final = frozenset({"slots"})
+"""Those that are drawn on their own."""
 
 
 def drawn_limits(seed: int) -> dict[str, int]:
     """Draws which limits are small in a run, and how small."""
     drawn: dict[str, int] = {}
     for dice, those in (
-        (Random(f"{seed}/limits"), LIMITS.keys() - LATER.keys()),
+        (Random(f"{seed}/limits"), LIMITS.keys() - LATER.keys() - APART),
         (Random(f"{seed}/later limits"), LATER),
     ):
         for name in (name for name in LIMITS if name in those):
             if dice.random() < DRAWN_SHARE:
                 drawn[name] = dice.choice(LIMITS[name].values)
     return drawn
+
+
+def drawn_slots(seed: int) -> dict[str, int]:
+    """Draws how few requests slaves have open at once."""
+    return {"slots": Random(f"{seed}/slots").choice(LIMITS["slots"].values)}
 
 
 @contextmanager

@@ -21,6 +21,8 @@ WAIT_S: Final = 20.0
 """So long after its delay is over a host may be left alone."""
 IN_LINE_S: Final = 30.0
 """The same where masters borrow hosts from each other, or limits are small: who is not served waits in line."""
+FEW_SLOTS_S: Final = 120.0
+"""The same where slaves ask for one page at a time, or two: a silent host keeps one of them busy for half a minute."""
 
 
 class Bounds(NamedTuple):

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from p2pcrawl.model.crawl.fingerprint import fingerprint
-from p2pcrawl.model.crawl.record import Phase
 
 QUEUED, DROPPED, FAILED, DONE = range(4)
 PHASES = ("queued", "dropped", "failed", "done")
@@ -154,13 +153,13 @@ def through_at_each(sides: Sequence[Mapping[Print, int]], hit: Mapping[Print, in
     )  # fmt: skip
 
 
-def has_due(path: Path, job: int) -> bool:
-    """Tells whether this folder has a page that is done, and is to be visited again."""
+def has_due(path: Path, job: int, *, failed: bool = False) -> bool:
+    """Tells whether this folder has a page that is done, or one that has ``failed``, and is to be visited again."""
     if not (path / "frontier.db").exists():
         return False
-    sql = "SELECT EXISTS (SELECT 1 FROM record WHERE job = ? AND turn > 0 AND phase = ?)"
+    sql = "SELECT EXISTS (SELECT 1 FROM record WHERE job = ? AND turn > 0 AND phase IN (?, ?))"
     with suppress(sqlite3.DatabaseError), _opened(path / "frontier.db") as database:
-        return bool(database.execute(sql, (job, int(Phase.DONE))).fetchone()[0])
+        return bool(database.execute(sql, (job, DONE, FAILED if failed else DONE)).fetchone()[0])
     return False
 
 

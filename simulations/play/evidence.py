@@ -214,10 +214,16 @@ class Evidence:
     """When each certificate was first on any disk."""
     limits: Mapping[str, int] = field(default_factory=dict)
     """The peers' own limits that were small."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What the run's own job was set to besides."""
     label: str = ""
     """Of the job that this is about; nothing: that of the run."""
     crawl: Crawl | None = None
     """Of that job; None: all that the start URLs lead to."""
+    closed_by: str = ""
+    """What closes that job before its queue is empty, one of ``other_jobs.CLOSES``."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """Why that job has ended, by the word of each master."""
     lapses: list[Incident] = field(default_factory=list)
     """When masters had no longer the consent of most, as the questions and answers have it that were overheard."""
     stalls: list[Stall] = field(default_factory=list)

@@ -13,6 +13,7 @@ from ..model.stores import Key
 from ..observe.folders import print_of
 from ..observe.incidents import LEAVE, PAUSE
 from ..record.board_values import board_value
+from ..world.damages import FLIP, LOSE, TEAR
 from ..world.slaves import SlaveMachine, honest
 from ..world.web import DELAY_S
 
@@ -200,7 +201,7 @@ class Eyewitness:
 
     def damaged(self) -> bool:
         """Tells whether what is on a disk was ever damaged."""
-        return any(deed.do in ("flip", "tear") for deed in self._stage.deeds)
+        return any(deed.do in (FLIP, TEAR, LOSE) for deed in self._stage.deeds)
 
     def life(self, node: str) -> int:
         """Returns which life a master, or a machine that runs slaves, is in; 0 if it is down, or none of these."""
@@ -395,6 +396,10 @@ class Eyewitness:
     def deleted(self, job: int) -> bool:
         """Tells whether somebody has had a job deleted."""
         return job in self._deleted
+
+    def closes_early(self, job: int) -> bool:
+        """Tells whether something closes a job before its queue is empty, by what was submitted."""
+        return any(other.number == job and other.closed_by for other in self._stage.others.values())
 
     def destroyed(self, key: Key) -> bool:
         """Tells whether all disks are gone that had something of a fact's bucket at some time."""

@@ -205,7 +205,8 @@ async def _ask(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
 
 async def _submit(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
     change = fault.change
-    await people.submit(stage, _masters(hit), change["job"], change["key"], change["pages"])
+    closed_by = change.get("closed_by", "")
+    await people.submit(stage, _masters(hit), change["job"], change["key"], change["pages"], closed_by)
 
 
 async def _steer(stage: Stage, fault: Fault, hit: list[PeerMachine], *, verb: str) -> None:
@@ -361,7 +362,7 @@ WORDS: dict[str, Word] = {
     "bury": Word("the machine dies with its disk, for good", _bury),
     "leave": Word("it leaves in order", _leave, _start, slaves=True),
     "ask": Word("it is asked how the job stands, and for its results", _ask),
-    "submit": Word("it is given another job", _submit, None, ("job", "key", "pages")),
+    "submit": Word("it is given another job", _submit, None, ("job", "key", "pages", "closed_by")),
     "pause-job": Word(
         "it is told to let a job rest",
         partial(_steer, verb="pause"),
@@ -388,6 +389,7 @@ WORDS: dict[str, Word] = {
     "io-error": Word("its disk refuses one call", _refuse, _relent, ("kind", "nth")),
     "flip": Word("the machine dies, and a bit of a database turns over", _spoil, _start, ("file",)),
     "tear": Word("the machine dies, and a page of a database is torn", _spoil, _start, ("file",)),
+    "lose-file": Word("the machine dies, and a database is deleted", _spoil, _start, ("file",)),
     "slow-disk": Word("each access takes long", _slow, _quicken, ("delay",)),
     "hesitate": Word(
         "a few accesses to its disk, and a little of what it sends, take long",

@@ -132,7 +132,7 @@ class Healing:
             yield (UNSERVED, ""), now_s
         if not stage.in_one_view():
             yield (VIEWS, ""), now_s
-        if now_s > self._asked_s + PAUSE_S:
+        if now_s > self._asked_s + PAUSE_S + stage.tries_again_s:
             yield (IDLE, ""), self._asked_s
         for what, prints in self._stays.items():
             if prints:
@@ -149,7 +149,8 @@ class Healing:
             furthest.update({key: step for key, step in disk.items() if step > furthest.get(key, -1)})
         through = frozenset(key for key, step in furthest.items() if phase_of(step))
         # A page that waits for its next visit is not through, however long it waits.
-        queued = len(through) < len(furthest) or any(has_due(folder, stage.job) for folder in folders)
+        due = any(has_due(folder, stage.job, failed=stage.tries_again_s > 0) for folder in folders)
+        queued = len(through) < len(furthest) or due
         found = {
             THIN: _thin_on(disks, stage.options.replicas),
             SPOOLED: frozenset[Print]().union(*(read_spooled(folder, stage.job) for folder in folders)),

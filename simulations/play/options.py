@@ -23,7 +23,7 @@ PLACEMENTS = tuple(str(placement) for placement in GroupPlacement)
 HOSTS_MIN = 40
 PAGES_OF_A_HOST = 12
 """On average, where it is not said how many hosts there are."""
-DRAWS = ("limits", "aims", "verbs", "jobs", "web", "hesitation", "letters")
+DRAWS = ("limits", "aims", "verbs", "jobs", "web", "hesitation", "letters", "settings", "absences", "slots", "closings")
 """What a seed may add to a scenario: see the package ``draws``."""
 RATE_MAX = 60
 """Each master dies once a second."""

@@ -79,9 +79,9 @@ async def persist(stage: Stage, first: Sequence[Machine], verb: str, arguments: 
     return None
 
 
-async def submit(stage: Stage, first: Sequence[Machine], label: str, key: str, pages: int) -> None:
+async def submit(stage: Stage, first: Sequence[Machine], label: str, key: str, pages: int, closed_by: str = "") -> None:
     """Gives the masters another job. Nobody asks twice: who was not answered does not know whether there is one."""
-    job = OtherJob(label, key, crawl_of(stage.web, pages))
+    job = OtherJob(label, key, crawl_of(stage.web, pages), closed_by)
     stage.others[label] = job
     for machine in first:
         if machine in stage.up:

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Any, Self
 
 from p2pcrawl import Request, Spider
-from p2pcrawl.model.errors import DontCloseSpider
+from p2pcrawl.model.errors import CloseSpider, DontCloseSpider
 from p2pcrawl.slave.media.media_pipeline import MediaPipeline
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.signal_names import spider_idle
@@ -18,6 +18,20 @@ from ..world.web import RULE
 
 SEEN = "pages_seen"
 """The stat in which a spider counts its callbacks."""
+SIZES_COUNTED = "SIZES_COUNTED"
+"""The setting of a job whose spider notes the sizes of pages, too:"""
+LONGEST, SHORTEST, LATEST = "page_longest", "page_shortest", "page_latest"
+"""of the longest, of the shortest, and of the last one."""
+
+
+def note(spider: Spider, response: Response) -> None:
+    """Counts a callback, and the size of its page if the job wants that."""
+    stats, size = spider.crawler.stats, len(response.body)
+    stats.inc_value(SEEN)
+    if spider.settings.getbool(SIZES_COUNTED):
+        stats.max_value(LONGEST, size)
+        stats.min_value(SHORTEST, size)
+        stats.set_value(LATEST, size)
 
 
 def item_of(url: str, body: bytes) -> dict[str, Any]:
@@ -44,7 +58,7 @@ class Walker(Spider):
     name = "walker"
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
-        self.crawler.stats.inc_value(SEEN)
+        note(self, response)
         first, *others = items_of(response.url, response.body)
         yield first
         yield response.follow_all()
@@ -57,7 +71,7 @@ class Picker(Walker):
     name = "picker"
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
-        self.crawler.stats.inc_value(SEEN)
+        note(self, response)
         yield from items_of(response.url, response.body)
 
 
@@ -73,7 +87,7 @@ class Rereader(Walker):
     think_s = 3.0
 
     async def parse(self, response: Response, **_: Any) -> AsyncIterator[Any]:  # type: ignore[override]
-        self.crawler.stats.inc_value(SEEN)
+        note(self, response)
         await asyncio.sleep(self.think_s)
         yield reread(response.url, response.body)
         yield response.follow_all()
@@ -97,6 +111,33 @@ class Insister(Walker):
             raise DontCloseSpider
 
 
+CLOSES_AFTER = "CLOSES_AFTER"
+"""The setting that tells a closer after how many callbacks, in one slave, it has enough;"""
+ENOUGH = "enough"
+"""and what it says then."""
+
+
+class Closer(Walker):
+    """Closes the job when it has seen enough."""
+
+    name = "closer"
+
+    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
+        yield from super().parse(response)
+        if self.crawler.stats.get_value(SEEN, 0) >= self.settings.getint(CLOSES_AFTER):
+            raise CloseSpider(ENOUGH)
+
+
+class Fruitless(Walker):
+    """Follows every link, and takes nothing."""
+
+    name = "fruitless"
+
+    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
+        note(self, response)
+        yield response.follow_all()
+
+
 class Thinker(Spider):
     """Follows every link, and goes on to think about the page for longer than a session of a slave lasts."""
 
@@ -104,7 +145,7 @@ class Thinker(Spider):
     think_s = 7.0
 
     async def parse(self, response: Response, **_: Any) -> AsyncIterator[Any]:
-        self.crawler.stats.inc_value(SEEN)
+        note(self, response)
         yield item_of(response.url, response.body)
         yield response.follow_all()
         await asyncio.sleep(self.think_s)

@@ -85,6 +85,9 @@ class Stage:
         """Other jobs of which somebody has said that they are deleted."""
         self.forgotten: set[str] = set()
         """The masters that are gone, and that nobody is to miss."""
+        self.tries_again_s = 0.0
+        """For so long pages of the run's own job that failed are visited again, which need not ask for anything: a
+        robots.txt that could not be read is taken for that for a while."""
         self.others: dict[str, OtherJob] = {}
         """The jobs beside that of the run, by their labels."""
         self.asked: list[Asked] = []
@@ -339,7 +342,7 @@ class Stage:
 
     def spoil(self, machines: Iterable[Machine], how: str, files: Iterable[str] = FILES) -> None:
         """Cuts these off from power, and spoils one file of each, as far as anybody could notice: one of
-        ``damages.WAYS``.
+        ``damages.WAYS``; or takes it away.
         """
         hit, names = list(machines), list(files)
         self.crash(hit, power=True)

@@ -50,6 +50,8 @@ class BoardsKept(NamedTuple):
     items: Sequence[Mapping[str, Any]]
     unsafe: Sequence[str] = ()
     """The boards of which no disk had the new entry when somebody was told that they are changed."""
+    rounds: int = 1
+    """How often each page is visited."""
 
 
 class Rereading(NamedTuple):
@@ -73,8 +75,11 @@ def entry_of(host: str, board: str, edition: int) -> str:
     return f"http://{host}/file/{board}-{edition}"
 
 
-def text_of_board(board: str, host: str, edition: int) -> str:
-    """Writes a board that reads all pages of one host, and says in each item which edition of it has read the page."""
+def text_of_board(board: str, host: str, edition: int, period_s: float = 0.0) -> str:
+    """Writes a board that reads all pages of one host, and says in each item which edition of it has read the page;
+    with a period, after which each page is to be read again.
+    """
+    again = f"[revisit]\nnavigation = {period_s:g}\narticles = {period_s:g}\n" if period_s else ""
     return f"""\
 name = "{board}"
 entries = ["http://{host}/", "{entry_of(host, board, edition)}"]
@@ -86,4 +91,4 @@ allow = ['^http://{host}/$']
 [fields]
 title = "title::text"
 edition = {{ value = {edition} }}
-"""
+{again}"""

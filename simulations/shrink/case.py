@@ -40,6 +40,8 @@ class Case:
     partition: str = ""
     limits: Mapping[str, int] = field(default_factory=dict)
     """Limits of the peers that are small."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What the job is set to."""
     beside: tuple[Part, ...] = ()
     """What happens besides what the scenario does by its own code."""
     own: bool = False
@@ -52,7 +54,8 @@ class Case:
             options = replace(self.options, partition=self.partition)
             usual = Plan(options).completed().web
             web = None if self.web == usual else self.web
-            return Plan(options, web=web, limits=self.limits or None, beside=self.parts or None)
+            limits, settings = self.limits or None, self.settings or None
+            return Plan(options, web=web, limits=limits, settings=settings, beside=self.parts or None)
         faults = [part for part in self.parts if isinstance(part, Fault)]
         aims = [part for part in self.parts if isinstance(part, Aim)]
         options = replace(self.options, partition=self.partition)
@@ -65,6 +68,7 @@ class Case:
             weights=self.weights,
             spider=self.spider,
             limits=self.limits,
+            settings=self.settings,
             beside=(),
         )
 
@@ -93,6 +97,10 @@ class Case:
     def limited_by(self, names: Iterable[str]) -> Case:
         """Returns it with these of its small limits only."""
         return replace(self, limits={name: self.limits[name] for name in names})
+
+    def set_to(self, names: Iterable[str]) -> Case:
+        """Returns it with these settings of the job only."""
+        return replace(self, settings={name: self.settings[name] for name in names})
 
     def smaller(self, *, pages: int | None = None, **options: Any) -> Case:
         """Returns it with fewer pages, or other options; what was done to masters that are gone is done to others."""
@@ -134,8 +142,9 @@ def case_of(plan: Plan) -> Case:
     said = "" if plan.partition is Partition.AVAILABLE else str(plan.partition)
     weights = tuple(whole.weight(number) for number in range(options.masters))
     return Case(
-        options, whole.web, whole.law, tuple(parts), weights, whole.spider, said, dict(whole.limits or {}), beside
-    )
+        options, whole.web, whole.law, tuple(parts), weights, whole.spider, said, dict(whole.limits or {}),
+        dict(whole.settings or {}), beside,
+    )  # fmt: skip
 
 
 def recorded(case: Case, deeds: Iterable[Deed], job_s: float) -> Case:
@@ -187,6 +196,7 @@ def text_of(case: Case, story: Iterable[str] = ()) -> str:
     cluster |= {name: value for name, (value, usual) in extra.items() if value != usual}
     lines += _table("[cluster]", cluster)
     lines += _table("[limits]", {f'"{name}"': value for name, value in case.limits.items()})
+    lines += _table("[settings]", dict(case.settings))
     lines += _table("[web]", _unusual(case.web, WebPlan(), ("pages", "hosts")))
     lines += [] if case.own else _table("[network]", _unusual(case.law, Law(), ()))
     for number, weight in enumerate(case.weights[: options.masters]):

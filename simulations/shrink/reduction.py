@@ -180,6 +180,7 @@ class Reduction:
     def _simplify(self) -> None:
         """Takes away what is unusual: limits, odd webs and networks, lengths and ends of faults."""
         self._least(tuple(self.best.limits), lambda names: self.best.limited_by(names))
+        self._least(tuple(self.best.settings), lambda names: self.best.set_to(names))
         for case in simpler(self.best):
             self._take(case(self.best))
 

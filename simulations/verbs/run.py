@@ -24,7 +24,19 @@ from ..whole.simulation import Simulation
 from .asked import add_mutant_option, add_plan_options, plan_of
 
 _DEFAULT = Options()
-SHARES = {"aims": 0.65, "web": 0.4, "limits": 0.4, "jobs": 0.25, "verbs": 0.3, "hesitation": 0.5, "letters": 0.3}
+SHARES = {
+    "aims": 0.65,
+    "web": 0.4,
+    "limits": 0.4,
+    "jobs": 0.25,
+    "verbs": 0.3,
+    "hesitation": 0.5,
+    "letters": 0.3,
+    "settings": 0.125,
+    "absences": 0.1,
+    "slots": 0.125,
+    "closings": 0.125,
+}
 """The share of the seeds in which each is drawn besides."""
 DELAYLESS = {"host": 0.15, "url": 0.5}
 """The share of those runs that leave no delay where hosts ask for none, by what they shard by: hosts that are borrowed

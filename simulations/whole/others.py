@@ -10,10 +10,15 @@ from typing import Any, Final
 from ..checkers import CHECKERS, Evidence, Violation
 from ..observe.contents import read_contents
 from ..observe.folders import read_folder
+from ..play.other_jobs import CLOSES
+from ..play.spiders import Fruitless
 from ..play.stage import Stage
 
-JUDGES: Final = ("coverage", "items", "fetches", "conservation", "copies", "contents", "finish")
+JUDGES: Final = ("coverage", "items", "fetches", "conservation", "copies", "contents", "finish", "closed")
 """The checkers that look at one job only."""
+JUDGES_OF_FRUITLESS: Final = tuple(name for name in JUDGES if name not in ("items", "contents"))
+FRUITLESS: Final = frozenset(name for name, close in CLOSES.items() if close.spider is Fruitless)
+"""Jobs that bring no items."""
 
 
 def violations_of_others(
@@ -29,7 +34,7 @@ def violations_of_others(
             items=Counter(str(item.get("url")) for item in found),
             results=found,
             held={machine.name: read_contents(machine.folder, job.number) for machine in there},
-            one_each=True,
+            one_each=job.closed_by not in FRUITLESS,
             sinks={},
             states={machine.name: job.state(machine) for machine in stage.up},
             # Who knew what of this job when something happened was not looked at.
@@ -38,7 +43,10 @@ def violations_of_others(
             overlooked=[],
             label=label,
             crawl=job.crawl,
+            closed_by=job.closed_by,
+            reasons={machine.name: job.reason(machine) for machine in stage.up},
+            settings={},
         )
-        for name in JUDGES:
+        for name in JUDGES if job.closed_by not in FRUITLESS else JUDGES_OF_FRUITLESS:
             for what in CHECKERS[name](own):
                 yield Violation(name, f"of job {label}: {what}")

@@ -19,8 +19,9 @@ from p2pcrawl.peer.config import Partition
 from p2pcrawl.spiders.spider import Spider
 
 from ..draws.beside import drawn_beside
-from ..draws.limits import drawn_limits
-from ..draws.oddities import drawn_oddities
+from ..draws.limits import drawn_limits, drawn_slots
+from ..draws.oddities import drawn_absences, drawn_oddities
+from ..draws.of_jobs import drawn_settings
 from ..kernel.own_name import COMMAND
 from ..kernel.paths import Law
 from ..play.aims import Aim
@@ -72,6 +73,8 @@ class Plan:
     spider: type[Spider] = Walker
     limits: Mapping[str, int] | None = None
     """Limits of the peers that are small, by their names; None: as the options draw them."""
+    settings: Mapping[str, Any] | None = None
+    """What the run's own job is set to; None: as the options draw it."""
     beside: tuple[Fault | Aim, ...] | None = None
     """What happens besides; None: as the options draw it."""
     path: str = ""
@@ -94,7 +97,9 @@ class Plan:
         if self.path:
             return f"{COMMAND} run {quote(self.path)} --seed {self.options.seed}"
         made = (
-            (self.faults, self.web, self.law, self.limits, self.beside) != (None,) * 5 or self.machines or self.weights
+            (self.faults, self.web, self.law, self.limits, self.settings, self.beside) != (None,) * 6
+            or self.machines
+            or self.weights
         )
         return "" if made or self.spider is not Walker else self.options.command()
 
@@ -109,6 +114,7 @@ class Plan:
         spider = scenario.spider if scenario and self.spider is Walker else self.spider
         if spider not in SEVERAL:
             drawn.pop("several", None)
+        drawn |= drawn_absences(options) if "absences" in options.draws else {}
         sizes: dict[str, Any] = {"pages": options.pages, "hosts": options.hosts_of_web, "private": private}
         web = self.web or replace(usual_web, **sizes, **drawn)
         law = self.law or replace(usual_law, latency_s=options.latency_s, jitter_s=options.latency_s / 4)
@@ -121,13 +127,15 @@ class Plan:
             law=law,
             weights=self.weights or (scenario.weights if scenario else (1,)),
             limits=self._limits(),
+            settings=drawn_settings(options) if self.settings is None else self.settings,
             beside=drawn_beside(options) if self.beside is None else self.beside,
         )
 
     def _limits(self) -> Mapping[str, int]:
         if self.limits is not None:
             return self.limits
-        return drawn_limits(self.options.seed) if "limits" in self.options.draws else {}
+        drawn = drawn_limits(self.options.seed) if "limits" in self.options.draws else {}
+        return drawn | (drawn_slots(self.options.seed) if "slots" in self.options.draws else {})
 
     @property
     def partition(self) -> Partition:

@@ -19,11 +19,13 @@ from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
 from p2pcrawl.model.errors import ConfigurationError
 
 from ..draws.limits import LIMITS
+from ..draws.of_jobs import SETTINGS
 from ..kernel.moments import PHASES
 from ..kernel.paths import Law
 from ..play.aims import BLOWS, BOTH, MEANWHILE, SIDES, STALL, STALLED, Aim, strike
 from ..play.faults import LAW_KEYS, OF_PEOPLE, WORDS, Fault, play
 from ..play.options import KEYS, Options
+from ..play.other_jobs import CLOSES
 from ..play.stage import Stage
 from ..scenarios import SCENARIOS
 from ..world.caches import UNSYNCED
@@ -85,7 +87,7 @@ def _plan(top: _Table, path: Path, seed: int | None) -> Plan:
     cluster.done()
     plan = web.made(WebPlan())
     given |= {"scenario": path.stem, "pages": plan.pages, "hosts": plan.hosts, "private": plan.private}
-    limits = _limits(top.table("limits"))
+    limits, settings = _limits(top.table("limits")), _settings(top.table("settings"))
     if (scenario := top.take("scenario", str)) is not None:
         top.known("scenario", scenario, list(SCENARIOS))
         given["scenario"] = scenario
@@ -113,11 +115,12 @@ def _plan(top: _Table, path: Path, seed: int | None) -> Plan:
         # What the scenario does by its own code comes besides, on the network that it has.
         return Plan(
             options, web=plan, law=None if law == Law() else law, machines=tuple(machines), limits=limits,
-            beside=(*faults, *aims), path=str(path),
+            settings=settings, beside=(*faults, *aims), path=str(path),
         )  # fmt: skip
     return Plan(
-        options, faults=said, web=plan, law=law, machines=tuple(machines), limits=limits, beside=(), path=str(path)
-    )
+        options, faults=said, web=plan, law=law, machines=tuple(machines), limits=limits, settings=settings, beside=(),
+        path=str(path),
+    )  # fmt: skip
 
 
 def _machines(tables: Sequence[_Table], masters: list[str]) -> list[MachinePlan]:
@@ -139,6 +142,13 @@ def _limits(table: _Table) -> dict[str, int]:
             table.refuse("must be at least 1", name)
     table.done()
     return limits
+
+
+def _settings(table: _Table) -> dict[str, Any]:
+    """Reads what the job is set to."""
+    settings = {name: value for name, kind in SETTINGS.items() if (value := table.take(name, kind)) is not None}
+    table.done()
+    return settings
 
 
 async def fault_and_aim(stage: Stage, faults: Sequence[Fault], aims: Sequence[Aim]) -> None:
@@ -266,7 +276,7 @@ def _change(table: _Table, do: str, masters: list[str]) -> dict[str, Any]:
             if not said:
                 table.refuse(f"needs one of {', '.join(LAW_KEYS)}")
             return {name: getattr(law, name) for name in said}
-        case "power-loss" | "flip" | "tear" | "io-error":
+        case "power-loss" | "flip" | "tear" | "lose-file" | "io-error":
             return _change_of_disk(table, do)
         case "slow-disk":
             return {"delay": table.time("delay", needed=True)}
@@ -303,7 +313,11 @@ def _of_people(table: _Table, do: str) -> dict[str, Any]:
             table.known("key", key or "host", list(KEYS))
             if not label or (pages or 0) < 0:
                 table.refuse("needs a name for the job, and pages that are not negative")
-            return {"job": label, "key": key or "host", "pages": pages or 0}
+            said = {"job": label, "key": key or "host", "pages": pages or 0}
+            if (closed_by := table.take("closed_by", str)) is not None:
+                table.known("closed_by", closed_by, list(CLOSES))
+                said["closed_by"] = closed_by
+            return said
         case "pause-job" | "retry-job" | "restart-job" | "send-letters" | "results":
             return {"job": table.take("job", str) or ""}
         case "cancel-job" | "delete-job":

@@ -32,7 +32,7 @@ from ..checkers import Evidence, Violation, violations
 from ..draws.limits import limited
 from ..kernel.clockwork import Deadlock, Livelock, OutOfTime
 from ..kernel.life import current_life
-from ..model.waiting import IN_LINE_S, WAIT_S, Bounds
+from ..model.waiting import FEW_SLOTS_S, IN_LINE_S, WAIT_S, Bounds
 from ..observe.alarms import listening
 from ..observe.answering import answering
 from ..observe.contents import read_contents
@@ -137,12 +137,12 @@ class Simulation:
         # A spider's file may be named from where we are: it is read before we go elsewhere.
         start = {} if plan.spider.start_urls else {"start_urls": " ".join(web.starts)}
         # What a spider of one's own says holds, unless another key is asked for.
-        key: dict[str, Any] = {"shard_key": options.key} if options.key != ShardKey.HOST else {}
-        if options.delay_s != DELAY_S:
-            key["download_delay"] = options.delay_s
+        given: dict[str, Any] = {"shard_key": options.key} if options.key != ShardKey.HOST else {}
+        given |= {"download_delay": options.delay_s} if options.delay_s != DELAY_S else {}
+        given |= plan.settings or {}
         with ExitStack() as stack:
             sinks = stack.enter_context(destinations(options.sinks, options.seed, options.buckets))
-            submission = submission_of(plan.spider, Settings(), key, start, specs_of(sinks))
+            submission = submission_of(plan.spider, Settings(), given, start, specs_of(sinks))
             # Errors name files, and travel: so the disks lie where their names are the same in every run.
             stack.enter_context(chdir(stack.enter_context(folder_for_disks("p2pcrawl-sim-"))))
             world = stack.enter_context(World(options.seed, law=plan.law))
@@ -186,8 +186,7 @@ class Simulation:
             if self._majority:
                 stack.enter_context(consents_overheard(history.consents, called))
             self._listen(stage, sinks)
-            if plan.limits:
-                stage.figures["limits"] = dict(plan.limits)
+            self._note_drawn(stage)
             sampler = Sampler(stage)
             self._play(stage, sampler, submission)
             sampler.sample()
@@ -198,6 +197,15 @@ class Simulation:
                 found, self._command, series, stage.incidents, self._items,
                 stage.deeds, bool(self._told_early), stage.came, frozenset(visit.url for visit in web.visits),
             )  # fmt: skip
+
+    def _note_drawn(self, stage: Stage) -> None:
+        """Notes which limits of the peers are small, and what the job is set to."""
+        limits, settings = self.plan.limits or {}, self.plan.settings or {}
+        stage.tries_again_s = settings.get("retry_failed_after", 0.0) * settings.get("retry_failed_times", 0)
+        if limits:
+            stage.figures["limits"] = dict(limits)
+        if settings:
+            stage.figures["settings"] = dict(settings)
 
     def _listen(self, stage: Stage, sinks: Mapping[str, Place]) -> None:
         """Lets the history hear of what sinks are brought, and know the buckets of hosts."""
@@ -385,7 +393,7 @@ class Simulation:
             unmarked=unmarked, kept=stage.kept, boards=stage.boards, rereadings=stage.rereadings, results=self._items,
             held={m.name: read_contents(m.folder, stage.job) for m in there},
             one_each=self.plan.spider in ONE_EACH, certified=self._history.certified, lapses=stage.lapses,
-            limits=self.plan.limits or {}, stalls=stage.stalls,
+            limits=self.plan.limits or {}, settings=self.plan.settings or {}, stalls=stage.stalls,
         )  # fmt: skip
 
     def _found(self, stage: Stage, url: str, sink: Place) -> SinkFound:
@@ -427,7 +435,11 @@ class Simulation:
         """Has judged for how long hosts have waited in a calm."""
         borrowed, limits = self.options.key != ShardKey.HOST, self.plan.limits or {}
         bounds = Bounds(IN_LINE_S if borrowed or limits else WAIT_S, limits.get("seats", inf), borrowed)
-        hosts = answering(stage.web, self.options.delay_s, stage.world.now)
+        if "slots" in limits:
+            # Who has one of the few is not to be foreseen.
+            bounds = bounds._replace(wait_s=FEW_SLOTS_S)
+        throttled_s = (self.plan.settings or {}).get("autothrottle_max_delay", 0.0)
+        hosts = answering(stage.web, max(self.options.delay_s, throttled_s), stage.world.now)
         # What people say of a host may be obeyed late.
         ordered = {str(asked.arguments["host"]) for asked in stage.asked if asked.verb == "set-host"}
         ordered |= {change.host for change in stage.changes}

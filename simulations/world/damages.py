@@ -20,6 +20,8 @@ from typing import Final, TypeVar
 T = TypeVar("T")
 
 FLIP, TEAR = WAYS = ("flip", "tear")
+LOSE: Final = "lose-file"
+"""The database is gone with its log: somebody has deleted it, or only the other one was restored."""
 FILES: Final = ("frontier.db", "copies.db")
 _PAGE: Final = 4096
 _SECTOR: Final = 512

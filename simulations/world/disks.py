@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 from .caches import Cache
-from .damages import FILES, damage, is_sound, tables_of
+from .damages import FILES, LOSE, damage, is_sound, tables_of
 from .world import World
 
 MEMORY = Path("/dev/shm")
@@ -74,6 +74,8 @@ class Disk:
         between two lives.
         """
         path = self.folder / file
+        if how == LOSE:
+            return self._lose(path)
         tables = tables_of(path) if path.exists() else None
         told = damage(path, how, self._dice) if path.exists() else ""
         if told:
@@ -84,6 +86,17 @@ class Disk:
                 self._spoiled[path] = path.stat().st_ino
             self._tell()
         return told
+
+    def _lose(self, path: Path) -> str:
+        """Takes a database away. Returns what was done, if it was there."""
+        if not path.exists():
+            return ""
+        self._lost()
+        self._spoiled.pop(path, None)
+        for end in ("", "-wal", "-shm"):
+            path.with_name(f"{path.name}{end}").unlink(missing_ok=True)
+        self._tell()
+        return f"{path.name} is gone"
 
     def damage(self, file: str) -> None:
         """Overwrites the middle half of a file, and its first page. Only between two lives."""

@@ -53,7 +53,7 @@ class Kind(Enum):
     FORBIDDEN = "forbidden"
 
 
-ODD = ("busy", "odd_robots", "outages", "slow_hosts", "far_redirects", "refusing")
+ODD = ("busy", "odd_robots", "outages", "slow_hosts", "far_redirects", "refusing", "absent")
 """What else may be wrong with a web, by dice of its own: without it, it is what it was."""
 
 
@@ -72,6 +72,10 @@ ODD_ROBOTS = (Robots.MISSING, Robots.NONE_AT_ALL, Robots.LONG, Robots.LATE, Robo
 ROBOTS_LONG = 520 * 1024
 """Bytes of a very long one: more than anybody has to read."""
 OUTAGES_S = (4.0, 12.0, 40.0)
+ABSENT_S = (60.0, 90.0, 120.0)
+"""For so long a host is away that is absent,"""
+ABSENT_FROM_S = (6.0, 30.0)
+"""from a time on at which most of its pages are known and few of them had."""
 REFUSED_PAGES = (2, 3, 4)
 SLOW_TIMES = 10.0
 KINDS = tuple(kind.value for kind in Kind if kind is not Kind.PLAIN)
@@ -124,6 +128,8 @@ class WebPlan:
     say for how long."""
     several: float = 0.0
     """Of the pages: those of which a spider makes several items, two to four."""
+    absent: float = 0.0
+    """Of the hosts: those that are away for minutes, and come back; every other one of them says nothing meanwhile."""
     only: str = ""
     """The numbers of the pages that are there, such as ``0-4 7``, in the order in which they were made: the others are
     left out as if nothing had led to them, and all else is as it was. The first is always there; nothing: all are."""
@@ -183,6 +189,8 @@ class Host:
     robots: Robots = Robots.PLAIN
     away_s: tuple[float, float] = (0.0, 0.0)
     """From when until when it is away."""
+    silent: bool = False
+    """It says nothing while it is away, where others refuse connections."""
     refuses: int = 0
     """For so many of its pages, but for its first, it has too much to do when it is first asked for each."""
 
@@ -350,7 +358,8 @@ class Web:
         if host.dead:
             return Reply(takes_s, host.ip, failure="refused")
         if host.away_s[0] < now_s < host.away_s[1]:
-            return Reply(takes_s, host.ip, failure="refused" if dice.roll() < 0.8 else "reset")
+            failure = "refused" if dice.roll() < 0.8 else "reset"
+            return Reply(takes_s, host.ip, failure="silence" if host.silent else failure)
         if url.endswith("/robots.txt") and host.robots is not Robots.PLAIN:
             return _odd_robots(host, takes_s, times)
         if url.endswith("/robots.txt"):
@@ -473,12 +482,22 @@ class Web:
             if page.kind is Kind.REDIRECT and dice.roll() < plan.far_redirects:
                 page.links = [public[int(dice.roll() * len(public))].url]
         self._make_refusing(Dice(self._seed, "refusing"), hosts)
+        self._make_absent(Dice(self._seed, "absent"), hosts)
 
     def _make_refusing(self, dice: Dice, hosts: list[Host]) -> None:
         """Makes hosts refuse some pages; the first one, which has the most of them, may be among them."""
         for host in hosts:
             if dice.roll() < self.plan.refusing:
                 host.refuses = REFUSED_PAGES[int(dice.roll() * len(REFUSED_PAGES))]
+
+    def _make_absent(self, dice: Dice, hosts: list[Host]) -> None:
+        """Makes hosts go away for minutes; the first one, which has the most pages, may be among them."""
+        for host in hosts:
+            if dice.roll() < self.plan.absent:
+                first_s, last_s = ABSENT_FROM_S
+                begins_s = first_s + (last_s - first_s) * dice.roll()
+                host.away_s = begins_s, begins_s + ABSENT_S[int(dice.roll() * len(ABSENT_S))]
+                host.silent = dice.roll() < 0.5
 
     def _leave_out(self, numbers: frozenset[int]) -> None:
         """Leaves out all pages but these, the links to them, redirects to what is gone, and hosts without pages."""

@@ -45,6 +45,15 @@ def test_a_host_is_away_for_a_while_and_comes_back() -> None:
     assert [bool(failure) for failure in answers] == [False, True, False]
 
 
+def test_a_host_that_is_absent_is_away_for_minutes_and_some_say_nothing_meanwhile() -> None:
+    web = Web(4, WebPlan(pages=60, hosts=8, absent=1.0))
+    said = {web.reply(h.pages[0].url, sum(h.away_s) / 2.0).failure for h in web.hosts.values()}
+
+    assert all(host.away_s[1] - host.away_s[0] >= 60.0 for host in web.hosts.values())
+    assert "silence" in said and said <= {"silence", "refused", "reset"}
+    assert not any(web.reply(host.pages[0].url, host.away_s[1] + 1.0).failure for host in web.hosts.values())
+
+
 def test_a_host_that_refuses_does_so_for_a_few_pages_when_it_is_first_asked_for_each() -> None:
     web = Web(4, WebPlan(pages=300, hosts=8, refusing=1.0))
     host = next(iter(web.hosts.values()))

@@ -302,10 +302,11 @@ ROUNDS = {
     ),
     "spoilt disks": (
         {"io-error": "m0 its disk refuses a call", "flip": "m1 its disk is spoilt: flip at",
-         "tear": "m2 its disk is spoilt: tear at"},
+         "tear": "m2 its disk is spoilt: tear at", "lose-file": "m0 its disk is spoilt: copies.db is gone"},
         fault("io-error", "2 s", 'who = ["m0"]', 'kind = "commit"', "nth = 3", "whole = true", FOR)
         + fault("flip", "9 s", 'who = ["m1"]', "whole = true", FOR)
-        + fault("tear", "16 s", 'who = ["m2"]', 'file = "frontier.db"', "whole = true", FOR),
+        + fault("tear", "16 s", 'who = ["m2"]', 'file = "frontier.db"', "whole = true", FOR)
+        + fault("lose-file", "23 s", 'who = ["m0"]', 'file = "copies.db"', "whole = true", FOR),
     ),
     "losses": (
         {"power-loss": "m0 loses power", "leave": "m3 crashes"},

@@ -60,9 +60,6 @@ class Suspicions:
         self._confirmations = confirmations
         self._running: dict[NodeId, Suspicion] = {}
 
-    def __len__(self) -> int:
-        return len(self._running)
-
     def accuse(self, id: NodeId, incarnation: int, by: NodeId, now: float, members: int) -> bool:
         """Starts or confirms one; True if the accusation counts and is worth passing on."""
         suspicion = self.watch(id, incarnation, now, members)

@@ -13,7 +13,7 @@ import msgspec
 
 from p2pcrawl.core.accounts import STATS, bereft, told_figures
 from p2pcrawl.core.board_versions import check_boards, merged_boards
-from p2pcrawl.core.control import CANCELLED, DELETED, FINISHED, INCOMPLETE, PAUSED, RUNNING, Control
+from p2pcrawl.core.control import CANCELLED, DELETED, FINISHED, INCOMPLETE, OVER, PAUSED, RUNNING, Control
 from p2pcrawl.core.hosts.politeness import Host, Pace
 from p2pcrawl.core.retuning import Tuned, check_tuned, merged_tuning, values_of
 from p2pcrawl.master.jobs.job_stats import put_together
@@ -86,6 +86,11 @@ class Job:
     def errors(self) -> int:
         """Pages whose callback raised, or one of whose items failed."""
         return self.counts[f"failed:{Failure.CALLBACK}"] + self.counts[f"failed:{Failure.ITEM}"]
+
+    @property
+    def closed_early(self) -> str:
+        """The reason for which it is closed before its queue is empty, or was; "" if it is not."""
+        return self.closing or (self.reason if self.state in OVER else "")
 
     @property
     def told(self) -> Told:

@@ -29,6 +29,8 @@ def check(evidence: Evidence) -> Iterator[str]:
         yield from _of_pages(evidence.web, kept)
         yield from _of_visits(evidence.web, kept, visits)
         yield from _of_items(kept, visits)
+        if kept.rounds > 1:
+            yield from _of_rounds(kept, visits)
 
 
 def _of_masters(kept: BoardsKept) -> Iterator[str]:
@@ -90,6 +92,15 @@ def _of_visits(web: Web, kept: BoardsKept, visits: list[Visit]) -> Iterator[str]
     for url, record in sorted(kept.records.items()):
         if record.phase not in (DONE, FAILED) and not (record.phase == DROPPED and _may_be_dropped(web, url, record)):
             yield f"{url} of the job of boards is {told(record)} in the end"
+
+
+def _of_rounds(kept: BoardsKept, visits: list[Visit]) -> Iterator[str]:
+    """Yields the pages of boards never taken away that were visited less often than they are to be."""
+    removed = {word.host for word in kept.words if not word.editions}
+    answered = Counter(visit.url for visit in visits if visit.answered)
+    for url, record in sorted(kept.records.items()):
+        if record.phase == DONE and 0 < answered[url] < kept.rounds and url.split("/")[2] not in removed:
+            yield f"{url} of the job of boards was visited {answered[url]} times, of {kept.rounds}"
 
 
 def _may_be_dropped(web: Web, url: str, record: Record) -> bool:

@@ -64,6 +64,7 @@ class _Truth:
             self._statuses[visit.url].add(visit.status)
         self._one_each = evidence.one_each
         self._visits_max = evidence.rounds - 1 + len(evidence.asked_anew()) + len(evidence.begun_anew())
+        self._visits_max += evidence.settings.get("retry_failed_times", 0)
         entries = evidence.entries()
         # What is gone with all disks that had it may have been nearer to the start.
         self._depths = _depths(self._web, entries if not evidence.destroyed else set(self._counts))

@@ -12,6 +12,7 @@ from p2pcrawl.model.texts.imprint_url import is_imprint
 from ...observe.folders import DONE, DROPPED, FAILED, QUEUED, Record, print_of
 from ...play.evidence import Evidence, listed, told
 from ...world.web import NOWHERE, Kind, Page, Robots, Web
+from ..wanted.put_aside import is_put_aside, may_be_put_aside
 
 TRIES = 3
 """So often a page is asked for that does not answer, by default, before it is given up."""
@@ -27,12 +28,16 @@ def check(evidence: Evidence) -> Iterator[str]:
     reachable = web.reachable(out_of_reach, evidence.crawl)
 
     missing = sorted(reachable - records.keys() - set(gone))
+    if any(evidence.reasons.values()):
+        # What a job leaves undone that was closed is judged by what closed it.
+        missing, reachable = [], set()
     if missing:
         yield f"{len(missing)} reachable pages are unknown to all masters: {listed(missing)}"
     waiting = sorted(url for url in reachable if url in records and records[url].phase == QUEUED)
     if waiting:
         yield f"{len(waiting)} pages are still queued: {listed(waiting)}"
-    yield from _ended_otherwise(evidence, {url: records[url] for url in sorted(reachable) if url in records})
+    known = reachable or web.pages.keys()
+    yield from _ended_otherwise(evidence, {url: records[url] for url in sorted(known) if url in records})
     yield from _out_of_bounds(web, records)
 
 
@@ -49,6 +54,11 @@ def _ended_otherwise(evidence: Evidence, records: dict[str, Record]) -> Iterator
         wanted, reason = _wanted(web, page)
         tried = _is_tried(record, vain[url]) or vain[f"http://{page.host}/robots.txt"] >= TRIES
         excuse = record.phase == FAILED and (_is_lost(record) or tried)
+        if is_put_aside(record):
+            excuse = record.phase == FAILED and may_be_put_aside(evidence, page.host)
+            if not excuse:
+                yield f"{url} is {told(record)}, and its host was not, or was back in time"
+                continue
         if record.phase != wanted and not excuse:
             yield f"{url} ({page.kind.value}) is {told(record)}"
         elif record.phase == DROPPED and record.reason != reason:

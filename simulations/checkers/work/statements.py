@@ -14,7 +14,7 @@ from typing import Any
 from ...observe.folders import DONE, PHASES
 from ...observe.incidents import LEAVE
 from ...play.evidence import Evidence
-from ...play.spiders import SEEN
+from ...play.spiders import LATEST, LONGEST, SEEN, SHORTEST, SIZES_COUNTED
 from ...world.web import Kind
 
 COUNTED_S = 2.0
@@ -35,6 +35,8 @@ def check(evidence: Evidence) -> Iterator[str]:
     for name, answer in sorted(evidence.answers.items()):
         yield from _wrong(f"{name} says of the job", answer, truth, evidence)
         yield from _wrong_statistics(name, answer, evidence)
+        if evidence.settings.get(SIZES_COUNTED) and not evidence.label:
+            yield from _wrong_sizes(name, answer, evidence)
         open_ = {what: answer[what] for what in ("missing", "not_whole", "moving") if answer[what]}
         if open_ and not evidence.destroyed:
             yield f"{name} says of the job that {open_} while nothing is"
@@ -132,6 +134,19 @@ def _wrong_statistics(name: str, answer: dict[str, Any], evidence: Evidence) -> 
     pages, of_hosts = statistics["total"]["pages"], sum(row["pages"] for row in statistics["rows"])
     if calm and pages != of_hosts:
         yield f"{name} says in its statistics {pages} pages by day, and {of_hosts} by host"
+
+
+def _wrong_sizes(name: str, answer: dict[str, Any], evidence: Evidence) -> Iterator[str]:
+    """Yields what is wrong with the sizes that spiders have noted: what died before it was reported is in nobody's."""
+    web = evidence.web
+    seen = {len(web.body(visit.url)) for visit in evidence.pages if visit.status == 200 and visit.url in web.pages}
+    if not seen or not any(record.phase == DONE for record in evidence.phases().values()):
+        return
+    wanted = ("stats_max", LONGEST, {max(seen)}), ("stats_min", SHORTEST, {min(seen)}), ("stats_last", LATEST, seen)
+    for group, what, right in wanted:
+        told = answer[group].get(what)
+        if told not in (seen if evidence.incidents else right) and not (told is None and evidence.incidents):
+            yield f"{name} says of the job {what} {told}, and of the pages that the web gave it is {max(right)}"
 
 
 def _wrong(who: str, told: dict[str, Any], truth: dict[str, int], evidence: Evidence) -> Iterator[str]:

@@ -55,6 +55,9 @@ class Sight(Protocol):
     def deleted(self, job: int) -> bool:
         """Tells whether somebody has had a job deleted."""
 
+    def closes_early(self, job: int) -> bool:
+        """Tells whether something closes a job before its queue is empty."""
+
     def name(self, key: Key) -> str:
         """Returns the URL of a fact."""
 
@@ -123,6 +126,9 @@ class Rounds:
         asked = self._asked.get((master, job), {})
         if what := next(self._amiss(asked), ""):
             self._tell(master, f"has the end of job {job} signed, {what}")
+        elif self.sight.closes_early(job):
+            # What it leaves undone is judged in the end, by what closes it.
+            return
         elif self._is_in_view(master, asked) and (what := next(self._left(master, job), "")):
             self._tell(master, f"has the end of job {job} signed, and {what}")
 

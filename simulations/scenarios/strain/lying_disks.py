@@ -17,7 +17,7 @@ from ...play.options import Options
 from ...play.scenario import Scenario
 from ...play.stage import Stage
 from ...world.caches import DRAWN, LOST
-from ...world.damages import WAYS
+from ...world.damages import LOSE, WAYS
 from ...world.disk_errors import KINDS
 from ..aimed import COUNTS, STORE
 
@@ -25,6 +25,8 @@ EVENTS = (3, 7)
 AIMS = (2, 5)
 NTH_MAX = 60
 """How many calls of its kind a disk takes before it refuses one, at most."""
+GONE_SHARE: Final = 0.4
+"""Of the databases that are spoilt so many are gone altogether."""
 FOR_S: Final = (0.3, 2.0, 5.0, 9.0, 15.0)
 DOES: Final = ("power-loss", "power-loss", "crash")
 
@@ -52,6 +54,8 @@ def drawn_faults(options: Options) -> list[Fault]:
                     change={"kind": kind, "nth": nth},
                 )  # fmt: skip
             case _:
+                if Random(f"{options.seed}/lying-disks/gone {number}").random() < GONE_SHARE:
+                    do = LOSE
                 fault = Fault(place=place, do=do, at_share=share, for_s=for_s, whole=True, who=(who,))
         made.append(fault)
     return made

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from random import Random
 from typing import Any
 
 from p2pcrawl.master.jobs.job import FINISHED
@@ -29,6 +30,11 @@ from ..swarm import clock, crash, cut, pause
 
 TURNS = 6
 BEGINS_WITH = 2
+AGAIN_SHARE = 0.4
+"""In so many of these runs pages of boards are visited more than once:"""
+ROUNDS = 2
+LATE_S, SOONER_S = 240.0, 20.0
+"""after so long by the first editions, and by later ones."""
 CALL_S = 0.1
 """About how long a call is under way when somebody dies."""
 SOON_S = 2.0
@@ -54,12 +60,16 @@ class BoardJob:
         """Two people speak at once: the entries of one of them are not put in."""
         self._hosts = [host.name for host in hosts]
         self._editions = 0
+        self.rounds = ROUNDS if Random(f"{stage.options.seed}/boards again").random() < AGAIN_SHARE else 1
+        """How often pages are visited: at first after a long time, by later editions of their boards sooner."""
 
     async def begin(self) -> None:
         words = [self._word(f"b{number}", host) for number, host in enumerate(self._hosts[:BEGINS_WITH])]
-        texts = {word.board: _text(word) for word in words}
+        texts = {word.board: self._text(word) for word in words}
         first = words[0].board
-        settings = {"USER_AGENT": f"{AGENT} ({BOARDS})"}
+        settings: dict[str, Any] = {"USER_AGENT": f"{AGENT} ({BOARDS})"}
+        if self.rounds > 1:
+            settings["REVISIT_ROUNDS"] = self.rounds
         submission = Submission(
             "+".join(texts), file=f"{first}.toml", code=texts[first], settings=settings, label=BOARDS, boards=texts
         )
@@ -119,6 +129,7 @@ class BoardJob:
             records,
             await stage.some(1)[0].results(self.number),
             self.unsafe,
+            self.rounds,
         )
 
     # -- inside -------------------------------------------------------------------------------
@@ -130,7 +141,7 @@ class BoardJob:
     async def _say(self, verb: str, word: BoardWord) -> None:
         stage, arguments = self.stage, dict[str, Any](job=self.number, board=word.board)
         if word.editions:
-            arguments = {"job": self.number, "file": f"{word.board}.toml", "text": _text(word)}
+            arguments = {"job": self.number, "file": f"{word.board}.toml", "text": self._text(word)}
         began_s = stage.world.now
         while True:
             # All may have lost power when somebody else was answered.
@@ -159,6 +170,11 @@ class BoardJob:
             for each in hit:
                 stage.start(each)
 
+    def _text(self, word: BoardWord) -> str:
+        (edition,) = word.editions
+        period_s = 0.0 if self.rounds == 1 else LATE_S if edition <= BEGINS_WITH else SOONER_S
+        return text_of_board(word.board, word.host, edition, period_s)
+
     def _is_stored(self, word: BoardWord) -> bool:
         """Tells whether any disk has the entry that a board has by this word alone."""
         (edition,) = word.editions
@@ -181,6 +197,9 @@ async def faults(stage: Stage) -> None:
     for _ in range(TURNS):
         await stage.sync()
         trouble = stage.random.choice((crash, pause, cut, clock, _nothing))
+        if trouble is clock and job.rounds > 1:
+            # Pages are due by the time of day.
+            trouble = _nothing
         stage.world.note(f"a board is to be changed, with {trouble.__name__.strip('_')}")
         async with asyncio.TaskGroup() as group:
             group.create_task(trouble(stage))
@@ -214,11 +233,6 @@ async def _answered(machine: Machine, verb: str, arguments: dict[str, Any]) -> b
             if error.exit_code == 2 and not isinstance(error, NotThere):
                 raise
     return False
-
-
-def _text(word: BoardWord) -> str:
-    (edition,) = word.editions
-    return text_of_board(word.board, word.host, edition)
 
 
 def _hosts_of(stage: Stage) -> list[Host]:

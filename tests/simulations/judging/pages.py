@@ -27,5 +27,8 @@ class SeenPages:
     def deleted(self, job: int) -> bool:
         return self.is_deleted
 
+    def closes_early(self, job: int) -> bool:
+        return False
+
     def name(self, key: Key) -> str:
         return f"page {key[1]}"

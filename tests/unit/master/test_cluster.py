@@ -14,7 +14,7 @@ from msgspec import structs
 
 from p2pcrawl.core.buckets.bitmaps import bitmap_of, buckets_of
 from p2pcrawl.core.buckets.ownership import SoleOwner
-from p2pcrawl.core.control import Control
+from p2pcrawl.core.control import FINISHED, Control
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.core.ring.ring_choice import table_of
 from p2pcrawl.frontier.records.store import Store
@@ -972,3 +972,19 @@ def _granted(house: FakeMaster) -> int:
 
 def _serves_nothing(house: FakeMaster) -> bool:
     return not any(house.cluster.ownership.serves(bucket) for bucket in range(BUCKETS))
+
+
+async def test_what_a_job_that_was_closed_has_left_undone_keeps_nobody_busy_after_a_restart(tmp_path: Path) -> None:
+    async with town_of(tmp_path, "1", answer=Web(count=20, hosts=1)) as (_town, [house]):
+        await submit(house)
+        job = house.master.jobs[JobId(77)]
+        await eventually(lambda: job.counts["queued"] > 1)
+        house.master.lifecycle.close(job.id, "enough")
+        await eventually(lambda: job.state == FINISHED)
+        job.closing = ""
+
+        # What was in hand comes to its end.
+        await eventually(lambda: house.cluster.own_standing.of(job.id).busy == 0)
+
+        assert job.counts["queued"] > 0
+        assert house.cluster.own_standing.of(job.id).closing == "enough"
