@@ -53,8 +53,8 @@ class Seen(Protocol):
     def hindered(self, node: str, from_s: float, until_s: float) -> bool:
         """Tells whether anything befell a node in a time, so that it could not hang up."""
 
-    def disk_held_s(self, node: str, from_s: float, until_s: float) -> float:
-        """Returns for how long a node's disk was held up between two moments."""
+    def held_up_s(self, from_s: float, until_s: float) -> float:
+        """Returns for how long any disk, or any message, was held up between two moments."""
 
 
 @dataclass(slots=True)
@@ -195,7 +195,8 @@ class Permissions:
 
     def _lenders(self, asked: Asked, at_s: float, seen: Seen) -> list[str]:
         """Returns the masters that had lent this host to whoever asked. What waited for a disk till the loan's term was
-        over begins late, under a loan that nobody has repaid.
+        over begins late, under a loan that nobody has repaid: for its master's, or for another one's, without whose
+        word that one takes in nothing more of the slave.
         """
         loans = self._loans.get((asked.master, asked.host), ())
         return [
@@ -203,7 +204,7 @@ class Permissions:
             for from_s, until_s, lender in loans
             if from_s <= at_s <= until_s
             or (
-                from_s <= at_s <= until_s + seen.disk_held_s(asked.master, from_s, at_s)
+                from_s <= at_s <= until_s + seen.held_up_s(from_s, at_s)
                 and not any(from_s <= said_s <= at_s for said_s in self._repaid[asked.master, asked.host, lender])
             )
         ]

@@ -357,10 +357,13 @@ class Eyewitness:
         hesitated_s = 0.0 if there.hesitation is None else there.hesitation.lately_s(since_s)
         return there.executor_delay_s + held_s + hesitated_s
 
-    def disk_held_s(self, node: str, from_s: float, until_s: float) -> float:
-        """Returns for how long a node's disk was held up between two moments."""
-        held_up = (s for s in self._stage.stalls if s.is_of_disk(node))
-        return sum(max(0.0, min(s.ended_s, until_s) - max(s.began_s, from_s)) for s in held_up)
+    def held_up_s(self, from_s: float, until_s: float) -> float:
+        """Returns for how long any disk, or any message, was held up between two moments."""
+        held_s, at_s = 0.0, from_s
+        for stall in sorted(self._stage.stalls):
+            held_s += max(0.0, min(stall.ended_s, until_s) - max(stall.began_s, at_s))
+            at_s = max(at_s, stall.ended_s)
+        return held_s
 
     def stood_still(self, node: str, from_s: float, until_s: float, least_s: float = 0.0) -> bool:
         """Tells whether a machine stood still, for so long, at any time between two moments."""

@@ -20,7 +20,7 @@ from ...observe.folders import Record, read_folder
 from ...observe.raw_pages import FOLDER, StoredAnswer, stored_in
 from ...play.other_jobs import AGENT
 from ...play.scenario import Scenario
-from ...play.spiders import Rereader
+from ...play.spiders import Rereader, page_of
 from ...play.stage import Stage
 from ...play.wanted import READING, Rereading
 from ...world.machines import Machine
@@ -44,7 +44,7 @@ async def faults(stage: Stage) -> None:
         await stage.agree()
     await stage.until(lambda: stage.finished)
     await stage.sync()
-    pages = frozenset(str(item["url"]) for item in await stage.some(1)[0].results(stage.job))
+    pages = frozenset(page_of(str(item["url"])) for item in await stage.some(1)[0].results(stage.job))
     lost, away = list[Machine](), list[Machine]()
     match stage.random.choice(("kept", "kept", "lost", "away")):
         case "lost":

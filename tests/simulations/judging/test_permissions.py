@@ -26,7 +26,7 @@ class Seen:
     def hindered(self, node: str, from_s: float, until_s: float) -> bool:
         return self.frozen
 
-    def disk_held_s(self, node: str, from_s: float, until_s: float) -> float:
+    def held_up_s(self, from_s: float, until_s: float) -> float:
         return self.held_s
 
 
