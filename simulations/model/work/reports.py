@@ -31,6 +31,9 @@ PATIENCE_S: Final = 9.0
 FENCED_S: Final = 4.9 * 0.98
 """A session is over for its slave so long after it sent the last beat that was answered, or its greeting, at least."""
 
+STALE_S: Final = 10.0
+"""A master may take a session for open so long after the machine's next one has begun, till it writes to it."""
+
 
 class Sight(Protocol):
     """The harness's own knowledge of the machines."""
@@ -109,7 +112,9 @@ class Reports:
     _arrived: dict[tuple[str, int], str] = field(default_factory=dict)
     """the slave to which it came, for what goes to a process that is dead comes to nobody;"""
     _sessions: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """and how many are over, by the master and the slave."""
+    """and how many are over, by the master and the slave,"""
+    _over_s: dict[tuple[str, str], float] = field(default_factory=dict)
+    """and when the last one was."""
     _late: dict[tuple[str, str], set[int]] = field(default_factory=lambda: defaultdict(set))
     """The reports that came to a master when the session was over there."""
     _looks: list[tuple[float, str, float, frozenset[tuple[str, int, int]]]] = field(default_factory=list)
@@ -238,7 +243,9 @@ class Reports:
             went_s = now_s - self._answered.get((master, holder), -inf)
             held_s = HELD_S / max(1.0, self.sight.clock(master)) - ROUNDING_S
             goes_on = session == self._sessions[master, holder] and went_s < held_s
-            has_it = self._arrived.pop(page, "") == holder or now_s < since_s + SOON_S
+            # What went to a session that the machine's last loss of power has ended comes to nobody.
+            on_its_way = self._over_s.get((master, holder), -inf) < since_s - STALE_S and now_s < since_s + SOON_S
+            has_it = self._arrived.pop(page, "") == holder or on_its_way
             if has_it and goes_on and holder not in (slave, master) and not self.sight.lies(holder):
                 text = f"granted record {record} to {slave}, which {holder} has, whose session went on"
                 self._tell(master, f"{text} {went_s:.2f} s before")
@@ -253,6 +260,7 @@ class Reports:
     def is_over(self, master: str, slave: str) -> None:
         """Takes in that a slave begins anew, or says good-bye, or is told that its session is over."""
         self._sessions[master, slave] += 1
+        self._over_s[master, slave] = self.sight.now_s
 
     def started(self, master: str) -> None:
         """Takes in that a master begins anew: it knows of no session."""

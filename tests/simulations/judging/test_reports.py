@@ -207,6 +207,21 @@ def test_page_of_a_slave_that_is_out_of_reach_goes_to_another_when_its_session_i
     assert case.told == ([wrong] if has_come else [])
 
 
+def test_what_went_to_a_session_that_a_loss_of_power_ended_is_in_nobodys_hands() -> None:
+    case = Case()
+    case.rules.renews("m0", "s0")
+    # The slave is back, and its master has not noticed yet that the connection before it is dead.
+    case.rules.is_over("m0", "s0")
+    case.sight.now_s += 2.0
+    case.rules.grants("m0", "s0", [5])
+
+    case.sight.now_s += 1.5
+    case.rules.renews("m0", "s0")
+    case.rules.grants("m0", "s1", [5])
+
+    assert case.told == []
+
+
 def test_and_at_once_when_it_has_said_what_came_of_it_or_begins_anew() -> None:
     case = Case()
     case.rules.renews("m0", "s0")
