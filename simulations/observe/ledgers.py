@@ -5,9 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ..world.machines import Machine
+
+LOOKED_S: Final = 1.1
+"""Between two looks at one that is there, and awake, there is no more than this."""
 
 
 class Ledger(NamedTuple):
@@ -21,6 +24,20 @@ class Ledger(NamedTuple):
         """Returns what was counted by then."""
         place = bisect_right(self.moments, now_s)
         return self.fetches[place - 1] if place else 0
+
+    def in_time(self, now_s: float, needed_s: float) -> int:
+        """Returns what was counted, by a moment, so long before its master died, or stood still: it is there for that
+        time at once, or tells nobody.
+        """
+        place = bisect_right(self.moments, now_s)
+        since_s = until_s = now_s
+        for number in range(place - 1, -1, -1):
+            if self.moments[number] < since_s - LOOKED_S:
+                until_s = self.moments[number]
+            since_s = self.moments[number]
+            if since_s <= until_s - needed_s:
+                return self.fetches[number]
+        return 0
 
     def at_death(self, now_s: float) -> int:
         """Returns what was counted by a death at most: what a disk that came back was first seen with, for nobody looks
@@ -48,11 +65,11 @@ class Ledgers:
 
     def least(self, lost_s: float, there: Container[str]) -> int:
         """Returns how many fetches must be told of in the end: all, but what masters whose disks are gone counted in
-        their last ``lost_s``. ``there``: the machines that have their last disk.
+        their last ``lost_s``, or never had so long to tell. ``there``: the machines that have their last disk.
         """
         last = {ledger.machine: store for store, ledger in self.by_disk.items() if ledger.machine in there}
         return sum(
-            ledger.fetches[-1] if last.get(ledger.machine) == store else ledger.by(ledger.moments[-1] - lost_s)
+            ledger.fetches[-1] if last.get(ledger.machine) == store else ledger.in_time(ledger.moments[-1], lost_s)
             for store, ledger in self.by_disk.items()
         )
 
@@ -62,9 +79,9 @@ class Ledgers:
         when.
         """
         lost = sum(
-            ledger.at_death(at_s) - ledger.by(at_s - lost_s)
+            ledger.at_death(at_s) - ledger.in_time(at_s, lost_s)
             for machine, at_s in deaths
             for ledger in self.by_disk.values()
-            if ledger.machine == machine
+            if ledger.machine == machine and ledger.moments[-1] >= at_s - LOOKED_S
         )
         return sum(ledger.fetches[-1] for ledger in self.by_disk.values()) - lost

@@ -24,8 +24,9 @@ UNKNOWING_S: Final = 5.5
 """for so long after its start, at least, a voter does not know what it has promised."""
 GRANTED_S: Final = 4.0 / 0.98
 """Consent counts for so long after the question, by whatever clock;"""
-HALTED_S: Final = 1.0 / 0.98 + 0.2
-"""what is open when it ends has ended so much later."""
+GIVEN_UP_S: Final = 1.0
+HALTED_S: Final = GIVEN_UP_S / 0.98 + 0.2
+"""what is open when it ends has ended so much later, if most do not agree again by then."""
 LOOKED_S: Final = 0.02
 
 
@@ -119,7 +120,9 @@ class Consents:
     _started_s: dict[str, float] = field(default_factory=dict)
     _askers: dict[str, _Asker] = field(default_factory=lambda: defaultdict(_Asker))
     _lapses: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    """When each master's consent was over."""
+    """When each master's consent was over,"""
+    _regained: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    """and when it was first there again."""
 
     def started(self, master: str) -> None:
         """Takes in that a master begins anew."""
@@ -215,7 +218,7 @@ class Consents:
         if asked.node != asked.master:
             return None  # A slave that is not told ends by itself, with its session.
         for over_s in self._lapses.get(asked.master, ()):
-            is_late = asked.began_s < over_s < asked.ended_s - HALTED_S
+            is_late = asked.began_s < over_s < asked.ended_s - HALTED_S and not self._is_soon_back(asked.master, over_s)
             if is_late and not self.sight.stood_still(asked.node, over_s, asked.ended_s):
                 return (
                     f"{asked.node} asked for {asked.url} from {asked.began_s:.3f} s to {asked.ended_s:.3f} s, and had"
@@ -224,6 +227,10 @@ class Consents:
         return None
 
     # -- inside --------------------------------------------------------------------------------
+
+    def _is_soon_back(self, master: str, over_s: float) -> bool:
+        """Tells whether most agree again before what is open is given up: their promises have outlasted that."""
+        return any(over_s <= at_s <= over_s + GIVEN_UP_S for at_s in self._regained.get(master, ()))
 
     def _comes_over(self, seat: bytes, voter: str, asker: str, question: Question) -> None:
         """Takes in what voids a promise: both have come to another view, or whoever has it is through."""
@@ -243,6 +250,9 @@ class Consents:
         until_s = self._until_s(master, asker)
         if until_s > self.sight.now_s:
             asker.gained, asker.stood_s = frozenset(), self.sight.now_s
+            lapses, regained = self._lapses[master], self._regained[master]
+            if lapses and (not regained or regained[-1] < lapses[-1]):
+                regained.append(self.sight.now_s)
         return until_s
 
     def _until_s(self, master: str, asker: _Asker) -> float:

@@ -37,6 +37,8 @@ class Brought(NamedTuple):
     page: Key
     ends: bool
     links: tuple[Key, ...]
+    is_verdict: bool = False
+    """It follows from a verdict on a text, which whoever owns that by now gives anew (docs/duplicates.md)."""
 
 
 @dataclass(slots=True)
@@ -55,7 +57,7 @@ class Adoptions:
     def comes(self, master: str, slave: str, sequence: int, pages: Iterable[Brought]) -> None:
         """Takes in what a slave brings to a master."""
         known = self.jobs.get(master, ())
-        told = [each for each in pages if each.page[2] in known]
+        told = [each for each in pages if each.page[2] in known and not each.is_verdict]
         self._brought[master, slave, sequence] = told
         self._led.update({each.page: (master, each.links) for each in told if each.ends})
 

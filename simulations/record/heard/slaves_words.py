@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from p2pcrawl.model.crawl.fingerprint import halves
+from p2pcrawl.model.texts.imprint_url import is_imprint
 
 from ...kernel.moments import COMES, LEAVES, Moment, Moments
 from ...model.stores import Key
@@ -101,7 +102,8 @@ class SlavesWords:
     def _brings(self, moment: Moment) -> None:
         pages = [
             Brought(_key(each.task.link, each.page.job), each.page.outcome is not None and each.page.outcome.phase > 0,
-                    tuple(_key(link, each.page.job) for links in each.page.links for link in links.each()))
+                    tuple(_key(link, each.page.job) for links in each.page.links for link in links.each()),
+                    is_imprint(each.task.link.url))
             for each in moment.what.pages
         ]  # fmt: skip
         self._adoptions.comes(moment.node, moment.peer, moment.what.sequence, pages)

@@ -73,3 +73,12 @@ def test_who_lies_may_bring_what_was_never_there() -> None:
     case.rules.adopts("m0", "liar", 1)
 
     assert case.told == []
+
+
+def test_what_follows_from_a_verdict_is_left_out() -> None:
+    case = Case()
+    case.rules.comes("m0", "s0", 2, [Brought(PAGE, True, (LINK,), is_verdict=True)])
+
+    case.rules.adopts("m0", "s0", 2)
+
+    assert case.told == []

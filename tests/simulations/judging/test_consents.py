@@ -177,6 +177,21 @@ def test_what_is_open_when_consent_ends_is_given_up() -> None:
     assert open_until(106.0) is None
 
 
+@pytest.mark.parametrize(("later_s", "is_amiss"), [(0.2, False), (2.0, True)])
+def test_what_is_open_when_consent_ends_goes_on_where_most_agree_again_at_once(later_s: float, is_amiss: bool) -> None:
+    """Whoever promised it then has stood by it all the time."""
+    case = Case()
+    case.agrees("m1", "m0", case.asks("m0"))
+    case.world.now_s += GRANTED_S + LOOKED_S
+    case.rules.look({"m0": ()})
+
+    case.world.now_s += later_s
+    case.agrees("m1", "m0", case.asks("m0"))
+
+    asked = SimpleNamespace(url="u", node="m0", master="m0", began_s=103.0, ended_s=130.0)
+    assert (case.rules.broken_by(asked) is not None) == is_amiss
+
+
 def test_it_is_told_once_when_the_consent_of_a_master_has_ended() -> None:
     """What it has in hand is given up then, and fetched once more."""
     case = Case()

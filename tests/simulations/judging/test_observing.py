@@ -82,12 +82,32 @@ def test_rows_of_one_job_are_counted_in_every_table(tmp_path: Path) -> None:
     assert read_rows(tmp_path / "m0", JOB + 1) == read_rows(tmp_path / "none", JOB) == {}
 
 
+def ledger(machine: str, *lives: tuple[float, float, int, int]) -> Ledger:
+    """Looks at a master twice a second: from when, until when, and what it had counted, at first and at last."""
+    moments, fetches = list[float](), list[int]()
+    for from_s, until_s, first, last in lives:
+        looks = [from_s + each / 2 for each in range(round(2 * (until_s - from_s)) + 1)]
+        moments += looks
+        fetches += [first] * (len(looks) - 1) + [last]
+    return Ledger(machine, moments, fetches)
+
+
 def test_what_was_counted_between_the_last_look_and_a_death_need_not_have_been_told() -> None:
-    back, gone = Ledger("m0", [1.0, 5.0, 13.0, 20.0], [0, 1, 4, 12]), Ledger("m1", [1.0, 5.0], [2, 6])
-    ledgers = Ledgers({"one": back, "other": gone})
+    ledgers = Ledgers(
+        {"one": ledger("m0", (1.0, 5.0, 0, 1), (13.0, 20.0, 4, 12)), "other": ledger("m1", (1.0, 5.0, 2, 6))}
+    )
 
     assert ledgers.least_of_slices(2.0, [("m0", 5.4)]) == 12 + 6 - (4 - 0)
     assert ledgers.least_of_slices(2.0, [("m1", 5.4)]) == 12 + 6 - (6 - 2)
+
+
+def test_who_was_never_there_for_long_since_it_counted_something_need_not_have_told_it() -> None:
+    """It died a moment later, and lost its disk a moment after it was back."""
+    for_a_moment = Ledgers({"one": ledger("m0", (1.0, 4.0, 0, 1), (55.0, 55.5, 1, 1))})
+    for_long = Ledgers({"one": ledger("m0", (1.0, 4.0, 0, 1), (55.0, 57.5, 1, 1))})
+
+    assert for_a_moment.least(2.0, []) == 0
+    assert for_long.least(2.0, []) == 1
 
 
 def test_an_inventory_counts_on_how_many_disks_a_url_is(tmp_path: Path) -> None:
