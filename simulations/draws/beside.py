@@ -6,19 +6,23 @@ taken away.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import exp, log
 from random import Random
 from typing import Final
 
-from ..kernel.moments import CAME, COMES, COMMITS, COMMITTED, LEAVES, LEFT
+from ..kernel.moments import ASKED, CAME, COMES, COMMITS, COMMITTED, LEAVES, LEFT, TOLD
 from ..play.aims import BOTH, NODE, PEER, Aim, elsewhere
 from ..play.faults import Fault
 from ..play.options import KEYS, Options
+from ..world.sinks import STEP
 from .closings import drawn_closings
 from .letters import drawn_letters
 from .stalls import drawn_hesitations, with_stalls
 
 AIMS: Final = (2, 5)
+STEPS: Final = 60
+"""About so many batches and files are brought to the sinks of a run."""
 DEPTHS: Final = (0, 10_000, 20_000, 30_000)
 VERBS: Final = (2, 5)
 WHOLE_MAX: Final = 120
@@ -229,7 +233,24 @@ def drawn_aims(options: Options) -> list[Aim]:
             )
         )
     allowed = [*does, *(("split", "start") if options.scenario in OPEN else ())]
-    return with_stalls(made, options, allowed, majority=there["majority"])
+    stalled = with_stalls(made, options, allowed, majority=there["majority"])
+    return stalled + (_drawn_at_sinks(options, does) if options.sinks or options.buckets else [])
+
+
+def _drawn_at_sinks(options: Options, does: Sequence[str]) -> list[Aim]:
+    """Draws who is struck while a sink takes a batch, or a file of one, by dice of its own, in most such runs."""
+    dice = Random(f"{options.seed}/at sinks")
+    return [
+        Aim(
+            kind=STEP,
+            phase=dice.choice((ASKED, TOLD)),
+            do=dice.choice(does),
+            nth=round(exp(dice.uniform(0.0, log(STEPS)))),
+            for_s=dice.choice(FOR_S),
+            place=f"at a sink, {number + 1}",
+        )
+        for number in range(dice.choice((0, 1, 1, 2)))
+    ]
 
 
 def _said(

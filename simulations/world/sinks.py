@@ -27,14 +27,19 @@ from p2pcrawl.stores.parts.part_sink import PartSink
 from p2pcrawl.stores.parts.part_store import Blob, BlobFacts, Overtaken
 from p2pcrawl.stores.sink import BatchLimits, Position, RefusedItem, SinkAway, SinkPage, Written
 
+from ..kernel.life import LIFE
+from ..kernel.moments import ASKED, TOLD
+
 SCHEME, BUCKETS = "simulated", "simulated-parts"
 WRITE_S = 0.01
-LOST_SHARE = 0.1
-"""Of the batches that are there, so many are not known to be: the answer got lost."""
+LOST_SHARES = (0.1, 0.1, 0.4)
+"""Of the batches that are there, so many are not known to be: the answer got lost. Drawn for each database."""
 PICKY_SHARE = 0.3
 """Of the databases: those that take no item whose URL ends in 7."""
-UNCONFIRMED_SHARE = 0.02
+UNCONFIRMED_SHARES = (0.02, 0.02, 0.12)
 """Of the files that are in a bucket, likewise; a batch is three of them."""
+STEP = "sink"
+"""The kind of the moments at which a sink is asked to take something, and has taken it, and told nobody."""
 SECRET = "the-password-of-the-simulated-world"
 
 
@@ -63,6 +68,7 @@ class Destination:
     """Who is told of each batch as it comes,"""
     tried: Callable[[float], None] | None = None
     """and how long before whoever tries to open it has found it away."""
+    lost_share: float = LOST_SHARES[0]
 
     async def take(self, pages: Sequence[SinkPage]) -> list[RefusedItem]:
         """Takes in a batch, one half after the other. Raises SinkAway in the middle of it, too."""
@@ -70,12 +76,14 @@ class Destination:
             self.heard(pages)
         await self._answer()
         refused: list[RefusedItem] = []
+        await _happens(ASKED)
         for number, page in enumerate(pages):
             if number == len(pages) // 2:
                 await self._answer()
             refused += self._take(page)
+        await _happens(TOLD)
         await self._answer()
-        if self.dice.random() < LOST_SHARE:
+        if self.dice.random() < self.lost_share:
             raise SinkAway("the answer of the simulated database got lost")
         return refused
 
@@ -166,6 +174,7 @@ class Bucket:
     strangers: int = 0
     writes: int = 0
     compares: bool = True
+    unconfirmed_share: float = UNCONFIRMED_SHARES[0]
 
     async def get(self, name: str) -> Blob | None:
         await self._answer()
@@ -178,12 +187,14 @@ class Bucket:
 
     async def put(self, name: str, data: bytes) -> None:
         await self._answer()
+        await _happens(ASKED)
         self._write(name, data)
         await self._confirm()
 
     async def exchange(self, name: str, data: bytes, tag: str | None) -> str:
         await self._answer()
         _, now = self.files.get(name, (b"", 0))
+        await _happens(ASKED)
         if (str(now) if now else None) != tag:
             raise Overtaken(name)
         self._write(name, data)
@@ -233,9 +244,20 @@ class Bucket:
 
     async def _confirm(self) -> None:
         """Says that something is written; now and then that gets lost, once a job has begun."""
+        await _happens(TOLD)
         await self._answer()
-        if self.dice.random() < UNCONFIRMED_SHARE and any(name.startswith(f"{MANIFESTS}/") for name in self.files):
+        if self.dice.random() < self.unconfirmed_share and any(name.startswith(f"{MANIFESTS}/") for name in self.files):
             raise SinkAway("the answer of the simulated object store got lost")
+
+
+async def _happens(phase: str) -> None:
+    """Tells who hears of moments of one of whoever asks a sink. Who dies of it asks for nothing more."""
+    life = LIFE.get()
+    if life is None:
+        return
+    life.node.moments.happen(life.node.name, STEP, phase)
+    if life.dead:
+        await asyncio.sleep(0)
 
 
 Place = Destination | Bucket
@@ -260,11 +282,19 @@ def destinations(count: int, seed: int, buckets: int = 0) -> Iterator[dict[str, 
     register_kind(BUCKETS, __name__)
     made: dict[str, Place] = {
         f"{SCHEME}://database{n}": Destination(
-            Random(f"{seed}/sink {n}"), picky=Random(f"{seed}/picky {n}").random() < PICKY_SHARE
+            Random(f"{seed}/sink {n}"),
+            picky=Random(f"{seed}/picky {n}").random() < PICKY_SHARE,
+            lost_share=Random(f"{seed}/lost answers {n}").choice(LOST_SHARES),
         )
         for n in range(count)
     }
-    made |= {f"{BUCKETS}://bucket{n}/items.jsonl": Bucket(Random(f"{seed}/bucket {n}")) for n in range(buckets)}
+    made |= {
+        f"{BUCKETS}://bucket{n}/items.jsonl": Bucket(
+            Random(f"{seed}/bucket {n}"),
+            unconfirmed_share=Random(f"{seed}/unconfirmed files {n}").choice(UNCONFIRMED_SHARES),
+        )
+        for n in range(buckets)
+    }
     _places.update(made)
     try:
         yield made

@@ -21,8 +21,7 @@ LINES = b'{"url": "http://a.test/"}\n{"url": "http://b.test/"}\n'
 
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Bucket:
     monkeypatch.setattr(sinks, "WRITE_S", 0.0)
-    monkeypatch.setattr(sinks, "UNCONFIRMED_SHARE", 0.0)
-    return Bucket(Random(1))
+    return Bucket(Random(1), unconfirmed_share=0.0)
 
 
 def test_a_file_that_was_changed_meanwhile_is_not_exchanged(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +60,7 @@ def test_only_whole_parts_count_that_a_manifest_lists(monkeypatch: pytest.Monkey
 
 def test_an_answer_gets_lost_only_when_a_job_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     place = bucket(monkeypatch)
-    monkeypatch.setattr(sinks, "UNCONFIRMED_SHARE", 1.0)
+    place.unconfirmed_share = 1.0
 
     async def write() -> None:
         await place.put("_probe", b"?")
