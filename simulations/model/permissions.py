@@ -169,7 +169,7 @@ class Permissions:
             yield f"{who}, and its master {asked.master} had let go of bucket {bucket} of that host at {moved_s:.3f} s"
         if seen.hindered(asked.node, at_s, asked.ended_s):
             return
-        for master in {asked.master, *lenders}:
+        for master in {asked.master, *(each for each in lenders if not self._is_repaid(asked, each, at_s))}:
             moved_s, what = self._last_move(master, bucket, asked.ended_s - ENDED_S)
             # Who began anew since then knows nothing of what it had lent.
             if what == LET_GO and moved_s > at_s and not self._has_started(master, bucket, at_s, moved_s):
@@ -208,6 +208,12 @@ class Permissions:
                 and not any(from_s <= said_s <= at_s for said_s in self._repaid[asked.master, asked.host, lender])
             )
         ]
+
+    def _is_repaid(self, asked: Asked, lender: str, at_s: float) -> bool:
+        """Tells whether all that was lent to whoever asked is repaid by then: it asks as the owner, and not on loan."""
+        loans = self._loans.get((asked.master, asked.host), ())
+        lent_s = max((from_s for from_s, _, who in loans if who == lender and from_s <= at_s), default=0.0)
+        return any(lent_s <= said_s <= at_s for said_s in self._repaid[asked.master, asked.host, lender])
 
     def _sessions_over(self, slave: str) -> Iterator[tuple[float, float]]:
         yield from self._over.get(slave, ())

@@ -105,6 +105,20 @@ def test_what_waited_for_the_disk_begins_late_under_a_loan_that_nobody_has_repai
     assert bool(case.told(20.0)) is is_amiss
 
 
+@pytest.mark.parametrize(("repaid_s", "is_amiss"), [(0.0, True), (12.0, False), (20.2, True)])
+def test_who_has_repaid_and_asks_what_is_its_own_by_now_is_in_nobodys_way_that_lets_go(
+    repaid_s: float, is_amiss: bool
+) -> None:
+    case = Case()
+    case.rules.lent("m1", "m0", "h0.test", 11.0, 20.0)
+    case.rules.took("m0", {BUCKET}, 13.0)
+    if repaid_s:
+        case.rules.repaid("m1", "m0", "h0.test", repaid_s)
+    case.rules.let_go("m1", {BUCKET}, 20.3)
+
+    assert bool(case.told(20.0)) is is_amiss
+
+
 @pytest.mark.parametrize(("frozen", "is_amiss"), [(False, True), (True, False)])
 def test_nothing_is_open_of_what_is_let_go_of_unless_one_stood_still(frozen: bool, is_amiss: bool) -> None:
     case = Case(seen=Seen(frozen=frozen))
