@@ -44,6 +44,7 @@ class Acquaintances:
         """Whom a next run would miss, as it is on the disk."""
         self._folder = folder
         self._written = ""
+        self._refused = False
         self._lock = threading.Lock()
 
     def load(self) -> list[Row]:
@@ -68,24 +69,34 @@ class Acquaintances:
             return rename_damaged(path).name
         return path.name
 
-    def save(self, known: Iterable[Row]) -> None:
-        """Saves who is known, durably when this returns; called, in any thread, when anything has changed."""
+    def save(self, known: Iterable[Row]) -> bool:
+        """Saves who is known, durably when this returns, and tells whether the disk took it. Called,
+        in any thread, when anything has changed.
+        """
         with self._lock:
-            self._save(known)
+            return self._save(known)
 
-    def _save(self, known: Iterable[Row]) -> None:
+    def _save(self, known: Iterable[Row]) -> bool:
         rows = sorted(known, key=lambda row: row[0].member.id)
         text = json.dumps([_row(*row) for row in rows], indent=1)
         if text == self._written:
-            return
+            return True
         for name in (FILE, SECOND):
             try:
                 # Synced, or a power cut may leave an empty file, and nobody would be missed.
                 replace_secret(self._folder / name, text.encode())
             except OSError as error:
-                log.warning("cannot write %s: %s", self._folder / name, error)
-                return
-        self._written, self.missed = text, _missed(rows)
+                # It is tried again before long; once is enough to be told.
+                log.log(
+                    logging.DEBUG if self._refused else logging.WARNING,
+                    "cannot write %s: %s",
+                    self._folder / name,
+                    error,
+                )
+                self._refused = True
+                return False
+        self._written, self.missed, self._refused = text, _missed(rows), False
+        return True
 
 
 class AcquaintanceKeeping:
@@ -100,15 +111,16 @@ class AcquaintanceKeeping:
         self._noting = asyncio.Lock()
 
     async def note(self) -> None:
-        """Saves who is known, when that has changed since or is older than AGES_S. Not at each event: when a large
-        cluster begins, as many come at once as it has members.
+        """Saves who is known, when that has changed since or is older than AGES_S, or was not taken. Not at each event:
+        when a large cluster begins, as many come at once as it has members.
         """
         async with self._noting:
             revision, now = self._door.membership.revision, asyncio.get_running_loop().time()
             noted, at = self._noted
-            if revision != noted or now - at >= AGES_S:
+            if revision == noted and now - at < AGES_S:
+                return
+            if await asyncio.to_thread(self._acquaintances.save, self._absences.known()):
                 self._noted = revision, now
-                await asyncio.to_thread(self._acquaintances.save, self._absences.known())
 
     async def remember(self) -> None:
         """Returns when all that count are on the disk, as far as it takes anything: after a crash they are missed."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from random import Random
+from typing import cast
 
 import pytest
 
+from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.model.cluster.gossip import Entry
-from p2pcrawl.model.cluster.node import Status
-from p2pcrawl.peer.acquaintances import FILE, SECOND, Acquaintances
+from p2pcrawl.model.cluster.node import Member, Status
+from p2pcrawl.overlay.door import Door
+from p2pcrawl.peer.acquaintances import FILE, SECOND, AcquaintanceKeeping, Acquaintances
 from tests.unit.core.membership.membership_world import member
 
 
@@ -66,3 +70,41 @@ def test_nonsense_in_both_is_as_if_there_were_no_file(tmp_path: Path, text: str)
         (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
 
     assert Acquaintances(tmp_path).load() == []
+
+
+class Met:
+    """Members and absences, of which one member is known."""
+
+    def __init__(self, one: Member) -> None:
+        self.membership, self.one = self, one
+        self.revision = 1
+
+    def known(self) -> list[tuple[Entry, float | None]]:
+        return [(Entry(self.one, 1, Status.ALIVE), None)]
+
+    def others(self) -> list[Member]:
+        return [self.one]
+
+
+def test_what_the_disk_refused_is_written_as_soon_as_it_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    met, acquaintances = Met(member(1, Random(1))), Acquaintances(tmp_path)
+    keeping = AcquaintanceKeeping(acquaintances, cast(Door, met), cast(Absences, met))
+
+    def refuse(path: Path, data: bytes) -> None:
+        raise OSError(5, "Input/output error")
+
+    async def main() -> None:
+        with monkeypatch.context() as disk:
+            disk.setattr("p2pcrawl.peer.acquaintances.replace_secret", refuse)
+            await keeping.note()
+            await keeping.remember()
+        assert acquaintances.missed == frozenset()
+
+        await keeping.remember()
+
+    asyncio.run(main())
+    assert acquaintances.missed == {met.one.id}
+    assert len(Acquaintances(tmp_path).load()) == 1
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
