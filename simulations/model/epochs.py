@@ -64,7 +64,7 @@ class Epochs:
         away = self.sight.away_since(self.sight.now_s - HEARD_S)
         held_by = self.sight.holders
         for bucket, epoch in epochs.items():
-            # Who hears it acts in the view of the question; who asked may be in another one by now.
+            # Who hears it acts in the view of the question still; who asked may be in another one by now.
             holders = held_by(master, bucket)
             if master in holders or not holders or holders[0] != claimer:
                 continue

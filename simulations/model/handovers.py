@@ -127,8 +127,10 @@ class Handovers:
         for parties in [parties for parties in self._released if master in parties]:
             del self._released[parties]
 
-    def forgotten(self, master: str, claimer: str, epochs: dict[int, int]) -> None:
-        """Judges the word of one that has noted that buckets of its own are another's now, under these epochs."""
+    def forgotten(self, master: str, claimer: str, epochs: dict[int, int], *, in_view: bool = True) -> None:
+        """Judges the word of one that has noted that buckets of its own are another's now, under these epochs.
+        ``in_view``: it acts in the view in which it was told that still, so that this says who is to hold them.
+        """
         store, had = self.stores.store(master), self._released.pop((master, claimer), {})
         for key, stamp in had.items():
             if self.stores.bucket_of[key] not in epochs or self.sight.deleted(key[2]):
@@ -144,7 +146,8 @@ class Handovers:
             if known is None or known.epoch < epoch:
                 self._tell(master, f"agreed to epoch {epoch} of bucket {bucket} with {claimer}, and has not noted it")
                 return
-        self._epochs.lacked(master, claimer, epochs)
+        if in_view:
+            self._epochs.lacked(master, claimer, epochs)
         self._epochs.begun(master, claimer, epochs)
 
     def leaves(self, master: str) -> None:

@@ -312,7 +312,7 @@ class History:
             case "Claim":
                 taken = list(in_order(message.buckets))
             case "Taken":
-                taken = list(zip(in_order(message.buckets), message.counters, strict=True))
+                taken = [dict(zip(in_order(message.buckets), message.counters, strict=True)), message.view]
             case "Whole":
                 buckets = in_order(message.buckets)
                 taken = [dict(zip(buckets, message.counters, strict=True)), self._buckets.own(moment.node, buckets)]
@@ -419,7 +419,9 @@ class History:
 
     def _forgotten(self, moment: Moment) -> None:
         if (asked := self._answered(moment, opened(moment.what).id)) is not None:
-            self._buckets.forgotten(moment.node, moment.peer, dict(asked[1][1]))
+            epochs, view = asked[1][1]
+            in_view = view == self._sight.view(moment.node)
+            self._buckets.forgotten(moment.node, moment.peer, epochs, in_view=in_view)
 
     def _whole(self, moment: Moment) -> None:
         message = opened(moment.what)

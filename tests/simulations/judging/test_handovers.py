@@ -418,6 +418,16 @@ def test_who_follows_an_epoch_hears_of_it_first(epoch: int, away: str, is_amiss:
     assert case.told == ([text] if is_amiss else [])
 
 
+def test_who_follows_an_epoch_is_told_by_the_view_in_which_another_one_was_told() -> None:
+    case = Case(Seen(ring=("m0", "m1")))
+    case.stands("m1", 2)
+    case.stands("m2", 3, lack=3)
+
+    case.rules.forgotten("m2", "m0", {BUCKET: 3}, in_view=False)
+
+    assert case.told == []
+
+
 @pytest.mark.parametrize(("epoch", "is_amiss"), [(2, False), (1, True)])
 def test_nothing_is_settled_under_an_epoch_that_somebody_has_not_heard_of(epoch: int, is_amiss: bool) -> None:
     case = Case(Seen(others=frozenset({"m0", "m1", "m2"})))
