@@ -12,7 +12,7 @@ import pytest
 
 from simulations.checkers import CHECKERS, Evidence, violations
 from simulations.checkers.wanted import entries
-from simulations.checkers.work import told
+from simulations.checkers.work import finish, told
 from simulations.observe.alarms import Alarm
 from simulations.observe.contents import Content
 from simulations.observe.folders import DONE, DROPPED, FAILED, PHASES, QUEUED, Copy, Folder, Record, print_of
@@ -889,6 +889,19 @@ def test_page_that_failed_may_be_fetched_anew_when_somebody_asks_for_that(
     evidence.asked.append(Asked(0.0, 1.0, "m0", "retry", {}, None, "nobody answered"))
 
     assert bool([*CHECKERS["fetches"](evidence)]) is is_amiss
+
+
+@pytest.mark.parametrize("is_cut_off", [False, True])
+def test_what_nobody_has_answered_may_be_obeyed_when_a_cut_is_over(is_cut_off: bool) -> None:
+    evidence = flawless()
+    go_on_after_the_end(evidence)
+    ended_s = evidence.claims[0][0]
+    evidence.asked.append(Asked(ended_s - 100.0, ended_s - 90.0, "m0", "retry", {}, None, "the link was closed"))
+    if is_cut_off:
+        cut = Incident("partition", frozenset({"m0", "m1"}), ended_s - 95.0, ended_s - 20.0, frozenset())
+        evidence.incidents.append(replace(cut, everywhere=True))
+
+    assert any("requests followed" in each for each in finish.check(evidence)) != is_cut_off
 
 
 def test_where_items_are_known_by_their_texts_each_visit_of_an_entry_that_was_begun_anew_has_one() -> None:
