@@ -402,7 +402,12 @@ class Eyewitness:
 
     def closes_early(self, job: int) -> bool:
         """Tells whether something closes a job before its queue is empty, by what was submitted."""
-        return any(other.number == job and other.closed_by for other in self._stage.others.values())
+        others = [other for other in self._stage.others.values() if other.closed_by]
+        for machine in self._stage.up:
+            for other in others:
+                # Who was not answered learns its number from whoever has taken it.
+                other.state(machine)
+        return any(other.number == job for other in others)
 
     def destroyed(self, key: Key) -> bool:
         """Tells whether all disks are gone that had something of a fact's bucket at some time."""

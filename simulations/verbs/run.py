@@ -35,7 +35,7 @@ SHARES = {
     "settings": 0.125,
     "absences": 0.1,
     "slots": 0.125,
-    "closings": 0.125,
+    "closings": 0.0,
 }
 """The share of the seeds in which each is drawn besides."""
 DELAYLESS = {"host": 0.15, "url": 0.5}
