@@ -25,6 +25,7 @@ from simulations.observe.tables import Table
 from simulations.play.evidence import Asked, HostChange, Remains, ScheduleKept, SinkFound
 from simulations.play.healing import IDLE, SESSION, THIN, UNSERVED, VIEWS, Ailment
 from simulations.play.options import Options
+from simulations.play.other_jobs import CLOSES
 from simulations.play.spiders import SEEN, item_of
 from simulations.play.wanted import BoardsKept, Rereading
 from simulations.world.liars import FAREWELL
@@ -242,6 +243,16 @@ def visit_once_what_is_due_twice(evidence: Evidence) -> None:
 
 def begin_no_run(evidence: Evidence) -> None:
     evidence.kept.append(ScheduleKept("m0", {60_000: 7}, [], {}, {}, {}, Counter()))
+
+
+def tell_two_reasons_of_its_end(evidence: Evidence) -> None:
+    object.__setattr__(evidence, "closed_by", min(CLOSES))
+    object.__setattr__(evidence, "reasons", {"m0": "", "m1": CLOSES[min(CLOSES)].reason + " of another"})
+
+
+def ask_a_slow_host_at_once(evidence: Evidence) -> None:
+    slow = {"target_concurrency": 0.001, "max_delay": 60.0, "enabled": True}
+    object.__setattr__(evidence, "settings", {f"autothrottle_{name}": value for name, value in slow.items()})
 
 
 def let_a_board_job_go_on(evidence: Evidence) -> None:
@@ -649,6 +660,8 @@ FAULTS = {
     have_one_text_twice: "duplicates",
     visit_once_what_is_due_twice: "visits",
     begin_no_run: "scheduled",
+    tell_two_reasons_of_its_end: "closed",
+    ask_a_slow_host_at_once: "throttling",
     let_a_board_job_go_on: "boards",
     lose_a_stored_page: "reextraction",
 }
