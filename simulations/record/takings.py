@@ -138,10 +138,12 @@ class Takings:
     def _confirms(self, moment: Moment) -> None:
         buckets = self._watched(moment.what.buckets).places
         self._goodbyes.came(moment.node, moment.peer, moment.what.id, moment.at, buckets)
+        self._farewells.is_asked(moment.node, moment.peer, moment.what.id, buckets)
 
     def _is_confirmed(self, moment: Moment) -> None:
         message = opened(moment.what)
         asked = self._goodbyes.answered(moment.node, moment.peer, message.id)
+        self._farewells.answers(moment.node, moment.peer, message.id)
         if asked is not None and message.agreed:
             self._farewells.confirms(moment.node, moment.peer, asked[1])
 

@@ -53,6 +53,10 @@ class _Master:
     view: int = 0
     """The view in which it was told of these buckets that others have them."""
     safe: set[int] = field(default_factory=set)
+    voided: list[tuple[float, frozenset[int]]] = field(default_factory=list)
+    """Of these: those that others took after that, and when: who is about to go may not heed it any more."""
+    asked: dict[tuple[str, int], tuple[int, frozenset[int]]] = field(default_factory=dict)
+    """What owners have told it, and it has not answered: an answer that nobody can hear any more does not leave."""
     telling: dict[tuple[str, int], float] = field(default_factory=dict)
     """The links that it has told others of, which have not answered: to whom, under which number, and when."""
 
@@ -75,17 +79,28 @@ class Farewells:
         """Takes in that a master comes to a view."""
         self._of(master).since_s = self.sight.now_s
 
+    def is_asked(self, master: str, owner: str, number: int, buckets: Iterable[int]) -> None:
+        """Takes in that an owner tells a master that others have these buckets."""
+        self._of(master).asked[owner, number] = self.sight.view(master), frozenset(buckets)
+
+    def answers(self, master: str, owner: str, number: int) -> None:
+        """Takes in that a master says yes or no to that."""
+        self._of(master).asked.pop((owner, number), None)
+
     def confirms(self, master: str, owner: str, buckets: Iterable[int]) -> None:
         """Takes in that a master says yes to an owner that tells it that others have these buckets."""
         known, view = self._of(master), self.sight.view(master)
         if known.view != view:
             known.view = view
             known.safe.clear()
+            known.voided.clear()
         known.safe.update(b for b in buckets if b in self.watched and self.sight.holders(master, b)[:1] == (owner,))
 
     def is_taken(self, master: str, buckets: Collection[int]) -> None:
         """Takes in that a master hears that another one has taken these: that one has them, and maybe nobody else."""
-        self._of(master).safe.difference_update(buckets)
+        known = self._of(master)
+        known.voided.append((self.sight.now_s, frozenset(known.safe.intersection(buckets))))
+        known.safe.difference_update(buckets)
 
     def tells(self, master: str, other: str, number: int) -> None:
         """Takes in that a master tells another one of links."""
@@ -98,9 +113,14 @@ class Farewells:
     def leaves(self, master: str) -> None:
         """Judges the word of one that it goes, and has handed everything over."""
         known, now_s = self._of(master), self.sight.now_s
-        if not self.sight.others(master) or now_s < known.since_s + LATE_S + ACCESSES * self.sight.disk_s(master):
+        late_s = now_s - LATE_S - ACCESSES * self.sight.disk_s(master)
+        if not self.sight.others(master) or known.since_s > late_s:
             return
-        unsaid = set(self.watched) - (known.safe if known.view == self.sight.view(master) else set())
+        view = self.sight.view(master)
+        unsaid = set(self.watched) - (known.safe if known.view == view else set())
+        if known.view == view:
+            unsaid -= {bucket for at_s, buckets in known.voided if at_s > late_s for bucket in buckets}
+        unsaid -= {bucket for seen_in, buckets in known.asked.values() if seen_in == view for bucket in buckets}
         for (other, _), at_s in known.telling.items():
             # What was said to one that is out of reach by now is kept, and said anew.
             if at_s > now_s - WAITS_S and other in self.sight.others(master) - self.sight.away_since(at_s - WAITS_S):

@@ -80,6 +80,8 @@ def test_what_owners_of_an_earlier_view_have_said_is_no_word_of_those_of_this_on
 def test_nor_what_was_said_before_a_bucket_was_taken() -> None:
     case = confirmed(1, 2)
     case.rules.is_taken("m0", {2, 5})
+    assert case.leaves() == []
+    case.now_s += 2.0
 
     assert "bucket 2" in case.leaves()[0]
 
@@ -102,3 +104,13 @@ def test_nor_while_a_link_is_on_its_way(answered: bool, away: frozenset[str], is
     case.now_s += 2.0
 
     assert any("m1 has not answered it" in what for what in case.leaves()) == is_amiss
+
+
+@pytest.mark.parametrize(("is_refused", "is_amiss"), [(False, False), (True, True)])
+def test_a_word_of_which_the_answer_could_not_leave_counts(is_refused: bool, is_amiss: bool) -> None:
+    case = confirmed(1)
+    case.rules.is_asked("m0", "m2", 4, [2])
+    if is_refused:
+        case.rules.answers("m0", "m2", 4)
+
+    assert bool(case.leaves()) == is_amiss
