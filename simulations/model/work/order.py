@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
 from ..acknowledged import Tell
-from ..stores import DONE, Key, Store, Stores, phase_of
+from ..stores import DONE, UNKNOWN, Key, Store, Stores, phase_of
 
 HEARD_S: Final = 60.0
 """So long after a disk was lost somebody may not have heard of it."""
@@ -240,8 +240,20 @@ class Order:
             there: Store | None = self.stores.of.get(holder)
             if self._whole.get((holder, owner, bucket), NEVER_S) >= since_s or there is None:
                 continue
-            if there.stamp(key) < stamp and not self._is_excused(holder, key):
+            if there.stamp(key) >= stamp or self._is_excused(holder, key):
+                continue
+            if self.sight.view(holder) == acting.view or not self._has_let_go(there, owner, key, since_s, stamp):
                 yield holder
+
+    def _has_let_go(self, there: Store, owner: str, key: Key, since_s: float, stamp: int) -> bool:
+        """Tells whether a store had as much of a fact, and has dropped it, and yet another one has it."""
+        left_s, was = there.left.get(key, (-NEVER_S, UNKNOWN))
+        if left_s < since_s or was < stamp:
+            return False
+        mine = self.stores.store(owner)
+        return any(
+            each.stamp(key) >= stamp for each in self.stores.of.values() if each is not there and each is not mine
+        )
 
     def _alone(self, owner: str, link: Key, since_s: float) -> str:
         """Returns a holder that lacks a link which its owner has found by itself, and has alone; whatever the views."""

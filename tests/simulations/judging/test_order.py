@@ -22,8 +22,11 @@ class Seen(SeenPages):
     acts_in: int = 0xA
     away: frozenset[str] = frozenset()
 
+    seen_by: dict[str, int] = field(default_factory=dict)
+    """The views of those that act in others."""
+
     def view(self, master: str) -> int:
-        return self.acts_in
+        return self.seen_by.get(master, self.acts_in)
 
     def life(self, node: str) -> int:
         return 1
@@ -79,6 +82,25 @@ def test_an_end_goes_to_copies_when_its_links_have_theirs() -> None:
     case.stores.store("m2").held[LINK] = QUEUED
     case.rules.copied("m1", PAGE)
     assert len(case.told) == 1
+
+
+@pytest.mark.parametrize(("left_s", "elsewhere", "view", "is_amiss"), [
+    (109.5, True, 0xB, False), (109.5, True, 0xA, True), (109.5, False, 0xB, True), (108.5, True, 0xB, True),
+    (None, True, 0xB, True),
+])  # fmt: skip
+def test_a_holder_may_have_dropped_what_it_had_when_others_have_it_by_its_own_view(
+    left_s: float | None, elsewhere: bool, view: int, *, is_amiss: bool
+) -> None:
+    case = Case()
+    case.sight.seen_by["m2"] = view
+    if left_s is not None:
+        case.stores.store("m2").left[LINK] = left_s, QUEUED
+    if elsewhere:
+        case.stores.store("m3").held[LINK] = QUEUED
+
+    case.rules.copied("m1", PAGE)
+
+    assert bool(case.told) == is_amiss
 
 
 @pytest.mark.parametrize("leaving", ["", "m3"])
