@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -56,6 +56,14 @@ class Seat:
     def drained(self) -> bool:
         """True if nothing is open, or queued but for retries whose time has not come."""
         return not self.host.open and not any([queue.hot or queue.more for queue in self.queues])
+
+    def rests(self, halted: Collection[int]) -> bool:
+        """Tells whether nothing is open, or queued, but for retries whose time has not come and what is of these jobs,
+        of which nothing is granted.
+        """
+        return not self.host.open and not any(
+            [queue.loading or (queue.job not in halted and (queue.hot or queue.more)) for queue in self.queues]
+        )
 
     def queue(self, job: int, kind: str) -> Queue:
         for queue in self.queues:

@@ -1,12 +1,15 @@
 """The seats of the workbench: which hosts have one, and what is to be done when there are more hosts than seats.
 
+Who has nothing to do gives up its seat: nothing is queued there, or only what is of jobs of which nothing is granted.
+That is on disk, and is looked for there when its job goes on.
+
 Queues of hosts without a seat are on disk only. While there may be such queues the bench is *dormant*: a sweep over the
 disk, which the shell does, brings them in as room comes free, and a queue that is new in memory knows nothing yet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.bench.hot_queues import HotQueues
@@ -20,19 +23,23 @@ from p2pcrawl.model.crawl.url import host_of
 class Seating:
     """Gives hosts seats at the workbench and takes them back. ``seats`` are the workbench's, by host."""
 
-    __slots__ = ("_hot", "_known", "_lines", "_missed", "_seated", "_seats", "dormant", "hosts_max")
+    __slots__ = ("_halted", "_hot", "_known", "_lines", "_missed", "_seated", "_seats", "dormant", "hosts_max")
 
     def __init__(
         self,
         hosts_max: int,
+        halted: Collection[int],
         seats: dict[int, Seat],
         lines: Lines,
         hot: HotQueues,
         known: KnownHosts,
         seated: Callable[[Host], None],
     ) -> None:
-        """``seated`` is told of each host that gets a seat, before anything is granted to it."""
+        """``halted``: the jobs of which nothing is granted. ``seated`` is told of each host that gets a seat, before
+        anything is granted to it.
+        """
         self.hosts_max = hosts_max
+        self._halted = halted
         self._seats = seats
         self._lines = lines
         self._hot = hot
@@ -105,14 +112,22 @@ class Seating:
         self.dormant = self._missed
 
     def _retire(self) -> bool:
-        """Makes room by forgetting hosts that have nothing to do. Costs a pass, so it frees many."""
+        """Makes room by forgetting hosts that have nothing to do, first those of which nothing is queued. Costs a pass,
+        so it frees many.
+        """
         now = self._lines.now
         gone = [
             key
             for key, seat in self._seats.items()
-            if seat.state is SeatState.IDLE and seat.host.next_at <= now and seat.drained and not seat.host.lent
+            if seat.state is SeatState.IDLE
+            and seat.host.next_at <= now
+            and seat.rests(self._halted)
+            and not seat.host.lent
         ]
+        gone.sort(key=lambda key: not self._seats[key].drained)
         for key in gone[: max(1, self.hosts_max // 10)]:
-            self._hot.closed(len(self._seats[key].queues))
-            del self._seats[key]
+            queues = self._seats.pop(key).queues
+            for queue in queues:
+                self._hot.clear(queue)
+            self._hot.closed(len(queues))
         return bool(gone)

@@ -103,7 +103,7 @@ class Workbench:
         self.hearing = Hearing()
         self.hot = HotQueues(memory, self.lines.wake)
         self.known = KnownHosts(self.seats, self._paces, hosts_max)
-        self.seating = Seating(hosts_max, self.seats, self.lines, self.hot, self.known, seated)
+        self.seating = Seating(hosts_max, self._halted, self.seats, self.lines, self.hot, self.known, seated)
         self._unserved: list[Seat] = []
         """Seats whose turn came while their bucket was not served."""
         self._remark = remark

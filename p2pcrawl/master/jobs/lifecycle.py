@@ -48,11 +48,15 @@ class Lifecycle:
 
     def open(self, job: Job) -> None:
         """Opens a job at the bench: it is this master's, or has other settings than it had."""
+        was_here = job.id in self._jobs
         self._jobs[job.id] = job
         self.orders[job.id] = job.settings.queue_order
         self._bench.open_job(job.id, job.pace)
         if job.state != RUNNING:
             self._bench.halt_job(job.id)
+        elif was_here:
+            # It may have rested, and its hosts have given up their seats.
+            self._loading.sweep_all()
         self._wake()
 
     def retune(self, job: Job) -> None:

@@ -6,6 +6,14 @@ from ...making.mutant import Mutant, Slip
 
 MUTANTS = (
     Mutant(
+        name="resting-keep-their-seats",
+        kind=Slip.CLEANUP,
+        where="p2pcrawl.core.bench.seating:Seating._retire",
+        old="seat.rests(self._halted)",
+        new="seat.drained",
+        harm="Hosts of a job that rests, or was closed early, hold all seats: nothing of other jobs is asked for.",
+    ),
+    Mutant(
         name="withdrawn-asks-for-nothing",
         kind=Slip.RETRY,
         where="p2pcrawl.core.bench.workbench:Workbench.withdraw",

@@ -45,6 +45,8 @@ class Frontier:
         self.granted: list[int] = []
         self.busy = 0
         """How many hosts of the next rounds find their slave without room."""
+        self.resting: set[int] = set()
+        """Jobs of which nothing is granted: sweeps pass over them."""
         self._sweeping = False
         self._cursor: tuple[int, int, str] | None = None
 
@@ -131,7 +133,14 @@ class Frontier:
             bench.seating.swept()
             return []
         self._cursor = found[-1]
-        return [bench.hot.want_all(*key) for key in found if not bench.seating.knows(*key)]
+        return [
+            bench.hot.want_all(*key) for key in found if key[0] not in self.resting and not bench.seating.knows(*key)
+        ]
+
+    def sweep_all(self) -> None:
+        """Looks for queues on disk that the bench does not know, as a master does when a job goes on."""
+        self._sweeping, self._cursor, self.bench.seating.dormant = True, None, True
+        self.bench.seating.sweeping()
 
     def _begin_sweep(self) -> None:
         bench = self.bench

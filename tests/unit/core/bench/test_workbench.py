@@ -84,6 +84,28 @@ def test_hosts_without_a_seat_get_one_when_the_seated_are_through() -> None:
     assert len(frontier.done) == 29
 
 
+def test_hosts_of_a_job_that_rests_leave_their_seats_to_others_and_come_back_with_it() -> None:
+    bench = bench_of(hosts_max=2)
+    bench.open_job(2, bench.pace(1))
+    frontier = Frontier(bench)
+    frontier.cycle([candidate(n, host=n) for n in (1, 2)], limit=0)
+    bench.halt_job(1)
+    frontier.resting.add(1)
+
+    frontier.cycle([candidate(n, host=n, job=2) for n in (11, 12, 13)])
+    for _ in range(200):
+        frontier.cycle(done=list(frontier.open))
+        frontier.now += 0.25
+    assert sorted(frontier.done) == [11, 12, 13]
+
+    bench.resume_job(1)
+    bench.reload_job(1)
+    frontier.resting.clear()
+    frontier.sweep_all()
+    frontier.drain()
+    assert sorted(frontier.done) == [1, 2, 11, 12, 13]
+
+
 def test_host_turned_away_behind_the_sweep_is_found_by_the_next_one() -> None:
     frontier = Frontier(bench_of(hosts_max=2))
     frontier.cycle([candidate(n, host=n) for n in range(1, 10)])
