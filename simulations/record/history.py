@@ -284,13 +284,16 @@ class History:
         """Says when each certificate was first on any disk."""
         return self._endings.certified
 
-    def brought(self, master: str, job: int, pages: Iterable[tuple[str, int]]) -> None:
-        """Takes in which pages' items a master gives to a sink: by their fingerprints in hex, and of which visit."""
-        visits = [((*halves(bytes.fromhex(page)), job), visit) for page, visit in pages]
-        keys = [key for key, _ in visits]
+    def brought(self, master: str, job: int, pages: Iterable[tuple[str, int, bool]]) -> None:
+        """Takes in which pages' items a master gives to a sink: by their fingerprints in hex, of which visit, and
+        whether the sink has refused any of them before.
+        """
+        given = [((*halves(bytes.fromhex(page)), job), visit, refused) for page, visit, refused in pages]
+        visits = [(key, visit) for key, visit, _ in given]
+        keys = [key for key, *_ in given]
         self._rules.brought(visits)
         self._order.brought(keys)
-        self._ends.brought(master, keys)
+        self._ends.brought(master, keys, {key for key, _, refused in given if refused})
 
     # -- what comes ----------------------------------------------------------------------------
 

@@ -214,8 +214,10 @@ class Simulation:
                 sink.tried = lambda waited_s, url=url: self._history.sinks_away.tried(
                     current_life().node.name, url, waited_s
                 )
-                sink.heard = lambda pages: self._history.brought(
-                    current_life().node.name, stage.job, [(page.fingerprint, page.visit) for page in pages]
+                sink.heard = lambda pages, sink=sink: self._history.brought(
+                    current_life().node.name,
+                    stage.job,
+                    [(page.fingerprint, page.visit, sink.has_refused(page)) for page in pages],
                 )
         hosts = [host for host in stage.web.hosts.values() if host.pages]
         self._history.hosts = {host.name: host_key(host.pages[0].url) for host in hosts}

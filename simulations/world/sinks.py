@@ -91,6 +91,10 @@ class Destination:
         """Tells whether a page was brought here, whatever was refused of it."""
         return fingerprint in self.visits
 
+    def has_refused(self, page: SinkPage) -> bool:
+        """Tells whether an item of a page has been refused, and not taken since."""
+        return any(str(json.loads(item)["url"]) in self.refused for item in page.items)
+
     async def _answer(self) -> None:
         await asyncio.sleep(WRITE_S + self.slow_s)
         if self.away:

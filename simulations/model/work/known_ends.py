@@ -4,13 +4,14 @@ could have it (docs/copies.md, docs/sinks.md).
 Whoever loses its disk then has brought what others know nothing of: the page is fetched again, and its items are
 brought beside what is there. It is so of one that is back with its disk, too, which may have told nobody of the last
 of what is on it: of a bucket of which nobody has noted since that its copies are whole it brings nothing that was there
-before. But one that is the only one brings what it has.
+before. But one that is the only one brings what it has, and what a sink has refused is brought when people want it
+so: that it went out at all was judged the first time.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -81,8 +82,8 @@ class KnownEnds:
         if not self.sight.fellows(master) and self.sight.now_s > self._began.get(master, 0.0) + LOOKED_FOR_S:
             self._alone_s[master] = self.sight.now_s
 
-    def brought(self, master: str, keys: Iterable[Key]) -> None:
-        """Judges the items of pages that a master gives to a sink."""
+    def brought(self, master: str, keys: Iterable[Key], refused: Collection[Key] = ()) -> None:
+        """Judges the items of pages that a master gives to a sink, which has ``refused`` some of these before."""
         self.looks(master)
         if self.replicas < 2 or self.sight.damaged() or any(map(self.sight.set_back, self.stores.of)):
             return
@@ -99,7 +100,7 @@ class KnownEnds:
                     f"at {self.sight.now_s:.3f} s {master} {text} since {ended_s:.3f} s, though {others} is there"
                 )
                 return
-            if key not in store.ended and self._is_of_nobody(master, self.stores.bucket_of[key]):
+            if key not in store.ended and key not in refused and self._is_of_nobody(master, key, stamp):
                 text = f"gives a sink the items of {self.sight.name(key)}, which it had as it began"
                 self.tell(
                     f"at {self.sight.now_s:.3f} s {master} {text} at {began_s:.3f} s, and nobody has noted since that"
@@ -107,13 +108,20 @@ class KnownEnds:
                 )
                 return
 
-    def _is_of_nobody(self, master: str, bucket: int) -> bool:
-        """Tells whether somebody is there who is to hold copies of a master's own bucket, and nobody has noted that he
-        has all of it.
+    def _is_of_nobody(self, master: str, key: Key, stamp: int) -> bool:
+        """Tells whether somebody is there who is to hold copies of a page's bucket, which is its master's own, and
+        nobody has noted that he has all of it.
         """
+        bucket = self.stores.bucket_of[key]
         first, *others = self.sight.holders(master, bucket) or ("",)
         there = self.sight.fellows(master).intersection(others)
-        return first == master and bool(there) and bucket not in self._noted[master]
+        if first != master or not there or bucket in self._noted[master]:
+            return False
+        standing = self.stores.store(master).standings.get(bucket)
+        if standing is None or not standing.lack:
+            return True
+        # What lacks something itself is compared, too, and no copy of it is ever called whole.
+        return not all(end_of(self.stores.store(other).stamp(key)) >= end_of(stamp) for other in there)
 
     def _was_alone(self, master: str, ended_s: float) -> bool:
         return self._alone_s.get(master, NEVER_S) >= ended_s - STORED_S

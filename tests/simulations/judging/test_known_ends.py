@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from simulations.model.stores import Stores
+from simulations.model.stores import Stores, standing_row
 from simulations.model.work.known_ends import LOOKED_FOR_S, KnownEnds
 from simulations.record.disk_taps import DiskTaps
 from tests.simulations.judging.pages import DONE, PAGE, QUEUED, SeenPages
@@ -90,6 +90,30 @@ def test_who_is_back_brings_what_it_had_when_its_copies_are_whole(how: str) -> N
         case.rules.notes("m0", [4])
 
     assert bool(case.brings()) == (how == "began")
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_what_a_sink_has_refused_before_may_be_brought_again(refused: bool) -> None:
+    case = Case()
+    case.stores.store("m1").held[PAGE] = DONE
+    case.rules.started("m0")
+    del case.stores.store("m0").ended[PAGE]
+
+    case.rules.brought("m0", [PAGE], [PAGE] if refused else [])
+
+    assert bool(case.told) != refused
+
+
+@pytest.mark.parametrize(("lack", "held", "is_amiss"), [(7, DONE, False), (7, QUEUED, True), (0, DONE, True)])
+def test_of_a_bucket_that_is_not_whole_itself_its_holders_have_the_end(lack: int, held: int, is_amiss: bool) -> None:
+    case = Case()
+    case.stores.store("m1").held[PAGE] = held
+    case.stores.store("m2").held[PAGE] = DONE
+    case.stores.store("m0").standings[4] = standing_row(7, lack, 3, "")
+    case.rules.started("m0")
+    del case.stores.store("m0").ended[PAGE]
+
+    assert bool(case.brings()) == is_amiss
 
 
 def test_who_was_the_only_one_brings_what_it_has() -> None:
