@@ -412,7 +412,7 @@ class Eyewitness:
     def destroyed(self, key: Key) -> bool:
         """Tells whether all disks are gone that had something of a fact's bucket at some time."""
         reckoning = self._stage.observer.reckoning
-        return reckoning.losses.buckets.get(key[:2]) in reckoning.destroyed()
+        return reckoning.buckets(key[2]).get(key[:2]) in reckoning.destroyed()
 
     def name(self, key: Key) -> str:
         """Returns the URL of a fact."""

@@ -37,7 +37,7 @@ a minute, and nothing is said to be over before."""
 
 
 def buckets_of(web: Web, key: str) -> dict[Print, int]:
-    """Returns the bucket of each page."""
+    """Returns the bucket of each page, of a job that shards by this key."""
     keys = Keys()
     return {print_of(url): keys.bucket(ShardKey(key), url, fingerprint(url)) for url in web.pages}
 
@@ -46,6 +46,8 @@ class Reckoning:
     """Looks at a stage, and keeps what was told of losses."""
 
     def __init__(self, stage: Stage) -> None:
+        self._buckets: dict[str, Mapping[Print, int]] = {}
+        """By what jobs shard by."""
         self.losses = Losses(buckets_of(stage.web, stage.options.key))
         self.tellings: list[Telling] = []
         self._stage = stage
@@ -133,6 +135,13 @@ class Reckoning:
             self.tellings.append(telling)
             if self._is_harmed() or "heard" in stage.figures:
                 stage.figures.setdefault("heard", []).append(_shown(telling))
+
+    def buckets(self, job: int) -> Mapping[Print, int]:
+        """Returns the bucket of each page of a job."""
+        key = next((other.key for other in self._stage.others.values() if other.number == job), self._stage.options.key)
+        if key not in self._buckets:
+            self._buckets[key] = buckets_of(self._stage.web, key)
+        return self._buckets[key]
 
     def destroyed(self) -> frozenset[int]:
         """Returns the buckets of which all disks that had something of some time are gone for good."""

@@ -41,6 +41,7 @@ def violations_of_others(
             incidents=[replace(each, through=frozenset(), everywhere=True) for each in evidence.incidents],
             claims=[],
             overlooked=[],
+            bucket_of=stage.observer.reckoning.buckets(job.number),
             label=label,
             crawl=job.crawl,
             closed_by=job.closed_by,
