@@ -52,6 +52,7 @@ class Injection:
             raise P2PCrawlError(text) from None
         if job.state in (FINISHED, INCOMPLETE) and not job.reason:
             await self._open_again(job)
+        await self._cluster.master.admission.write(job)
         check_takes_urls(job)
         return {"job": job.id, "name": job.spec.name, "injected": len(urls), "was": was, "state": job.state}
 

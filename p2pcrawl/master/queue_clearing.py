@@ -69,6 +69,7 @@ class QueueClearing:
             restarted = sum(each["count"] for each in await self._everywhere(job, {"restart": True}))
             await self._run_again(job)
         await self._master.handover.stored()
+        await self._master.admission.write(job)
         away = sorted(member.id for member in self._peers.missing())
         told = {"job": job.id, "name": job.spec.name, "was": was, "state": job.state, "missing": away}
         log.info("the queue %s of job %d was cleared: %d pages; %d begun anew", queue, job.id, cleared, restarted)

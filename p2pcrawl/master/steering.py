@@ -92,12 +92,10 @@ class Steering:
         after = steered(job.control, verb)
         if after is not None and after != job.control and not idle:
             self._master.lifecycle.steer(job, after)
-        try:
-            async with asyncio.timeout(STORE_S):
-                await self._master.handover.stored()
-        except TimeoutError:
-            raise P2PCrawlError(f"this master could not store it in {STORE_S:g} s; see `p2pcrawl jobs`") from None
+        await self._stored(job)
         await self._cluster.spread(job)
+        # Somebody else may have changed it while others were told.
+        await self._stored(job)
         away = sorted(m.id for m in self._peers.missing())
         return {**answer, "state": job.state, "missing": away}
 
@@ -114,9 +112,18 @@ class Steering:
         except TimeoutError:
             raise P2PCrawlError(f"this master could not store it in {STORE_S:g} s; see `p2pcrawl jobs`") from None
         await self._cluster.spread(job)
+        await self._stored(job)
         away = sorted(m.id for m in self._peers.missing())
         told = {"job": job.id, "name": job.spec.name, "state": job.state, "missing": away}
         return {**told, "was": _named(was), "set": _named(values)}
+
+    async def _stored(self, job: Job) -> None:
+        """Returns when a job is on disk as it stands, whoever has changed it: what a person is told of it holds."""
+        try:
+            async with asyncio.timeout(STORE_S):
+                await self._master.admission.write(job)
+        except TimeoutError:
+            raise P2PCrawlError(f"this master could not store it in {STORE_S:g} s; see `p2pcrawl jobs`") from None
 
     async def retry_here(self, job: Job, reason: str = "") -> int:
         """Queues anew what has failed at this master, for a reason or for any; returns how many pages. Raises

@@ -198,8 +198,7 @@ class Admission:
 
     async def write(self, job: Job) -> None:
         """Returns when a job is on disk as it stands now: before that, nobody else hears how it stands."""
-        told = job.told
-        if self._written.get(job.id) != told:
+        while (told := job.told) != self._written.get(job.id):
             await self._stored()
             self._written[job.id] = told
 

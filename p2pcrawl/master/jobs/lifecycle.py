@@ -102,9 +102,9 @@ class Lifecycle:
         self.save_state(job)
         self.save_spec(job)
         if job.state == RUNNING:
-            job.closing = ""
+            was_halted, job.closing = was != RUNNING or bool(job.closing), ""
             self._bench.resume_job(job.id)
-            if was != RUNNING:
+            if was_halted:
                 # Sweeps have passed over what was on disk of it, also of queues that came to be known since.
                 self._bench.reload_job(job.id)
             self._loading.sweep_all()

@@ -12,8 +12,8 @@ MUTANTS = (
     Mutant(
         name="verb-told-before-the-disk",
         kind=Slip.EARLY,
-        where=_MASTER + "steering:Steering.steer",
-        old="                await self._master.handover.stored()\n",
+        where=_MASTER + "steering:Steering._stored",
+        old="                await self._master.admission.write(job)\n",
         new="                pass\n",
         harm="A person is told that a job is paused, which a crash undoes.",
     ),

@@ -29,3 +29,18 @@ def test_job_that_goes_on_is_loaded_from_the_beginning_though_links_came_while_i
     lifecycle.steer(job, job.control.then(RUNNING, ""))
 
     assert [want.after for want in bench.wants(8)] == [LOWEST]
+
+
+def test_job_that_goes_on_while_it_was_being_closed_is_loaded_from_the_beginning(tmp_path: Path) -> None:
+    """Its hosts may have left their seats meanwhile, and links have made a queue known of which more is on disk."""
+    job = job_of(JobSpec(JobId(1), "quotes", SpiderRef(file="a.py", qualname="A")), Control())
+    jobs, bench = KnownJobs({1: job}), Workbench()
+    loading = Loading(jobs, bench, Recorder(tmp_path, clustered=True), lambda: None)
+    lifecycle = Lifecycle(jobs, bench, loading, Journal(float), lambda: None)
+    lifecycle.open(job)
+    lifecycle.close(1, "closespider_pagecount")
+    bench.add([replace(candidate(9), job=1)])
+
+    lifecycle.steer(job, job.control.then(RUNNING, ""))
+
+    assert [want.after for want in bench.wants(8)] == [LOWEST]
