@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from typing import Final, NamedTuple, Protocol
 
 from ..kernel.life import LIFE
-from .incidents import Incident
+from .incidents import FULL_DISK, IO_ERROR, Incident
 
 AFTER_S = 15.0
 """So long after an incident its last lines may come: a call that has failed is told of by whoever asked for it."""
 EXPLAINED: Final[dict[str, frozenset[str]]] = {
-    "full disk": frozenset({"DiskFullError"}),
-    "I/O error": frozenset({"StorageError", "DiskFullError", "DamagedError", "OperationalError", "OSError"}),
+    FULL_DISK: frozenset({"DiskFullError"}),
+    IO_ERROR: frozenset({"StorageError", "DiskFullError", "DamagedError", "OperationalError", "OSError"}),
 }
 """By incident: the errors that whoever it befell may log."""
 

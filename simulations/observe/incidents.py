@@ -21,6 +21,8 @@ PAUSE = "pause"
 """One stands still."""
 STALL = "stall"
 """What goes between a slave and its master is held up."""
+FULL_DISK = "full disk"
+IO_ERROR = "I/O error"
 SET_BACK = "set back"
 """One dies, and its disk is as it was at an earlier time."""
 

@@ -11,7 +11,7 @@ from ..model.endings import AWAY_S, COUNTED_S
 from ..model.permissions import FENCE_S, SESSION_S
 from ..model.stores import Key
 from ..observe.folders import print_of
-from ..observe.incidents import LEAVE, PAUSE
+from ..observe.incidents import FULL_DISK, IO_ERROR, LEAVE, PAUSE
 from ..record.board_values import board_value
 from ..world.damages import FLIP, LOSE, TEAR
 from ..world.slaves import SlaveMachine, honest
@@ -313,8 +313,21 @@ class Eyewitness:
         if any(i.everywhere and i.began_s <= until_s and i.ended_s >= from_s for i in stage.incidents):
             return True
         others = [p for p in stage.observer.sightings.presences if p.name != master]
-        ends = [presence.ended_s for presence in others if from_s <= presence.ended_s <= until_s]
-        return any(all(self._joins_s(p) > end or p.ended_s <= end for p in others) for end in ends)
+        gone_s = {id(presence): self._goes_s(presence) for presence in others}
+        ends = [end for end in gone_s.values() if from_s <= end <= until_s]
+        return any(all(self._joins_s(p) > end or gone_s[id(p)] <= end for p in others) for end in ends)
+
+    def _goes_s(self, presence: Presence) -> float:
+        """Returns when a master is there no more: one that gives up for its disk has told all, though its process is
+        ended with the disk's trouble.
+        """
+        ended_s = presence.ended_s
+        troubles = (
+            i.began_s
+            for i in self._stage.incidents
+            if i.what in (FULL_DISK, IO_ERROR) and presence.name in i.nodes and ended_s <= i.ended_s + BEGUN_S
+        )
+        return min((began_s for began_s in troubles if presence.began_s <= began_s <= ended_s), default=ended_s)
 
     def _joins_s(self, presence: Presence) -> float:
         """Returns when one that begins may have met others: not before its disk lets it."""

@@ -22,7 +22,7 @@ from ..kernel.life import outside
 from ..kernel.node import DISK_S
 from ..kernel.paths import Hesitation, Law
 from ..observe.folders import Print, disks_at_rest, furthest, phase_of, read_steps, through_at_each
-from ..observe.incidents import LEAVE, PAUSE, SET_BACK, STALL, Deed, Incident, Stall
+from ..observe.incidents import FULL_DISK, IO_ERROR, LEAVE, PAUSE, SET_BACK, STALL, Deed, Incident, Stall
 from ..world.caches import DRAWN
 from ..world.damages import FILES
 from ..world.disk_errors import DiskError
@@ -38,7 +38,6 @@ from .options import Options
 from .other_jobs import OtherJob
 from .wanted import BoardsKept, Rereading
 
-IO_ERROR = "I/O error"
 LOOK_S = 0.5
 FELT_S = 1.5
 """A link that is held up for less costs no slave its session."""
@@ -460,7 +459,7 @@ class Stage:
     def fill(self, machines: Iterable[Machine]) -> None:
         """Fills these machines' disks, so that nothing more can be stored on them."""
         hit = list(machines)
-        self._begin("full disk", hit, self._through(hit))
+        self._begin(FULL_DISK, hit, self._through(hit))
         for machine in hit:
             machine.node.disk_full = True
             self._struck.add(machine.name)
@@ -474,7 +473,7 @@ class Stage:
                 machine.node.crash()
             machine.node.disk_full = False
             self.world.log.add(self.world.now, machine.name, "has room on its disk again")
-            self._end("full disk", machine.name)
+            self._end(FULL_DISK, machine.name)
 
     def refuse(self, machines: Iterable[Machine], kind: str, nth: int) -> None:
         """Lets one call fail at the disk of each of these, once: the ``nth`` from now of a kind, one of

@@ -13,7 +13,7 @@ import pytest
 
 from simulations.kernel.paths import Law
 from simulations.observe.folders import DONE, print_of
-from simulations.observe.incidents import Stall
+from simulations.observe.incidents import FULL_DISK, Incident, Stall
 from simulations.observe.sightings import Presence
 from simulations.play.eyewitness import Eyewitness
 from simulations.play.options import Options
@@ -162,6 +162,20 @@ def test_who_is_held_up_by_its_disk_as_it_begins_is_not_there_yet(
     stage.stalls.append(Stall(15.8, 15.8 + held_up_s, "Store.recover", frozenset({"m2"})))
 
     assert Eyewitness(stage).alone("m0", 2.0, 27.0) is is_alone
+
+
+@pytest.mark.parametrize(
+    ("asked_s", "is_freed", "is_alone"), [(15.0, True, True), (9.0, True, False), (15.0, False, False)]
+)
+def test_who_gives_up_for_its_disk_is_there_no_more(
+    stage: Stage, asked_s: float, is_freed: bool, is_alone: bool
+) -> None:
+    """Its process is ended when there is room again; one that has gone on till later was there all along."""
+    ended_s = 20.0 if is_freed else 30.0
+    stage.observer.sightings.presences += [Presence("m0", 1, 0.0), Presence("m1", 1, 0.0, ended_s)]
+    stage.incidents.append(Incident(FULL_DISK, frozenset({"m1"}), 10.0, 20.0, frozenset()))
+
+    assert Eyewitness(stage).alone("m0", 2.0, asked_s) is is_alone
 
 
 @pytest.mark.parametrize("parts", [True, False])
