@@ -24,6 +24,10 @@ class Had:
     """the last one under which it was told so."""
     heard: Spans = ()
     """What those have that have let go for it since its disk last said anything."""
+    strange: set[int] = field(default_factory=set)
+    """Those of them beside which it began another one: it was not told of them, or not yet."""
+    told: set[int] = field(default_factory=set)
+    """The epochs of which it was told, in this life."""
     named: dict[int, frozenset[int]] = field(default_factory=dict)
     """The rivals of which it was told, by the epoch with which it was, in this life."""
 

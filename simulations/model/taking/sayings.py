@@ -44,6 +44,7 @@ class Sayings:
         """Takes in that somebody is told of epochs, and of rivals with them."""
         for bucket, (epoch, _, rivals) in self._watched(epochs):
             self._giving[node].add(bucket)
+            self.had(node, bucket).told.add(epoch)
             row = self.stores.store(node).standings.get(bucket)
             if rivals and (row is None or row.epoch < epoch):
                 self.had(node, bucket).named[epoch] = frozenset(rivals)
@@ -165,7 +166,9 @@ class Sayings:
         """Judges what somebody says to have of a bucket: no more than it may."""
         had = self.had(node, bucket)
         # What it began itself and never served is empty. Who begins one before or beside another never heard of that.
-        tellings = (of for of, _ in had.coming if of <= standing.epoch and not are_rivals(of, standing.epoch))
+        # What it begins after that begins from its own, until it is told of the other one after all.
+        unheard = {of for of, _ in had.coming if are_rivals(of, standing.epoch)} | (had.strange - had.told)
+        tellings = (of for of, _ in had.coming if of <= standing.epoch and of not in unheard)
         known = max((had.epoch, *tellings))
         allowed = joined((*had.all, (known, max(known, standing.epoch))))
         spans = spans_of(standing)
@@ -173,6 +176,7 @@ class Sayings:
         if not self._is_all(bucket, allowed, self.sure(bucket, standing)):
             text = f"{how} that of bucket {bucket} it has {told_of(spans)} up to {standing.epoch}"
             self._tell(node, f"{text}, and has followed, or was brought, {told_of(allowed)} only")
+        had.strange.update(of for of in unheard if of > standing.epoch > had.epoch)
         had.has(standing.epoch, spans)
 
     def _is_all(self, bucket: int, spans: Spans, wanted: Spans) -> bool:

@@ -423,6 +423,20 @@ def test_who_begins_an_epoch_alone_says_nothing_of_a_rival_of_which_it_was_told_
     assert any("was brought" in each for each in case.told) == is_amiss
 
 
+@pytest.mark.parametrize("is_told", [False, True])
+def test_nor_does_it_know_that_as_it_begins_the_next_one_until_it_is_told_of_it(*, is_told: bool) -> None:
+    case, rival = Case(), (3 << 12) + 12
+    case.stands("m2", (2 << 12) + 9)
+    case.begins(rival, 2, "m2")
+    case.stands("m2", (3 << 12) + 9)
+    if is_told:
+        case.rules.sayings.is_told("m2", {BUCKET: Begun(rival, 2)})
+
+    case.stands("m2", (4 << 12) + 9)
+
+    assert any("was brought" in each for each in case.told) == is_told
+
+
 @pytest.mark.parametrize(
     ("told", "is_amiss"),
     [((4 << 12) + 4, False), ((5 << 12) + 4, False), ((4 << 12) + 9, True), ((3 << 12) + 10, True)],
