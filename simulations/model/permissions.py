@@ -169,7 +169,11 @@ class Permissions:
             yield f"{who}, and its master {asked.master} had let go of bucket {bucket} of that host at {moved_s:.3f} s"
         if seen.hindered(asked.node, at_s, asked.ended_s):
             return
-        for master in {asked.master, *(each for each in lenders if not self._is_repaid(asked, each, at_s))}:
+        owners = {each for each in lenders if not self._is_repaid(asked, each, at_s)}
+        # Who began anew may owe its word on what it had before, and have the host on loan from who has it now.
+        if not owners or what == TOOK:
+            owners.add(asked.master)
+        for master in owners:
             moved_s, what = self._last_move(master, bucket, asked.ended_s - ENDED_S)
             # Who began anew since then knows nothing of what it had lent.
             if what == LET_GO and moved_s > at_s and not self._has_started(master, bucket, at_s, moved_s):

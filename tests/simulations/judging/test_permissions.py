@@ -127,6 +127,22 @@ def test_nothing_is_open_of_what_is_let_go_of_unless_one_stood_still(frozen: boo
     assert bool(case.told(9.0, 11.0)) == is_amiss
 
 
+@pytest.mark.parametrize(("took_s", "repaid_s", "is_amiss"), [(0.0, 0.0, False), (7.0, 0.0, True), (0.0, 8.5, True)])
+def test_who_asks_on_loan_may_let_go_meanwhile_of_what_it_had_before_it_began_anew(
+    took_s: float, repaid_s: float, is_amiss: bool
+) -> None:
+    case = Case()
+    case.rules.started("m0", 5.0)
+    if took_s:
+        case.rules.took("m0", {BUCKET}, took_s)
+    case.rules.lent("m1", "m0", "h0.test", 8.0, 5.0)
+    if repaid_s:
+        case.rules.repaid("m1", "m0", "h0.test", repaid_s)
+    case.rules.let_go("m0", {BUCKET}, 10.0)
+
+    assert bool(case.told(9.0, 11.0)) == is_amiss
+
+
 def test_nothing_is_open_at_a_borrower_of_what_a_lender_lets_go_of() -> None:
     case = Case()
     case.rules.lent("m1", "m0", "h0.test", 8.0, 5.0)
