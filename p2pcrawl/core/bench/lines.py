@@ -214,4 +214,4 @@ class Lines:
                 return found[1]
 
     def _doubtful_may(self) -> bool:
-        return self.doubted < max(1, self._capacity * 3 // 4) or self.now - self._trusted_at >= TRUSTED_LATELY_S
+        return self.doubted < max(1, self._capacity * 3 // 4) or self.now >= self._trusted_at + TRUSTED_LATELY_S

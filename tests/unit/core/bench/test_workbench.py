@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+import pytest
+
 from p2pcrawl.core.bench.candidate import host_key
 from p2pcrawl.core.bench.seat import SeatState
 from p2pcrawl.core.bench.workbench import LOSSES_SUSPECT, Pick, Workbench
@@ -411,18 +413,19 @@ def test_hosts_that_do_not_answer_hold_three_quarters_of_the_capacity_at_most() 
     assert bench.take(2.0, lambda seat, suspect: 1, 100, 16) == []
 
 
-def test_hosts_that_do_not_answer_may_have_everything_when_no_other_host_is_busy() -> None:
+@pytest.mark.parametrize("began_s", [1.0, 23.64746])  # In floating point, 23.64746 + 10 is less than 10 later.
+def test_hosts_that_do_not_answer_may_have_everything_when_no_other_host_is_busy(began_s: float) -> None:
     bench = trusted_and_dead(pages=1)
-    good = [t for t in bench.take(1.0, lambda seat, suspect: 1, 100, 16) if not is_dead(t)]
+    good = [t for t in bench.take(began_s, lambda seat, suspect: 1, 100, 16) if not is_dead(t)]
     for turn in good:
         answer(turn, bench, answered=True)
-    bench.take(1.0, lambda seat, suspect: 1, 100, 16)
+    bench.take(began_s, lambda seat, suspect: 1, 100, 16)
 
-    due = bench.next_at(2.0)
-    early = bench.take(10.9, lambda seat, suspect: 1, 100, 16)
-    late = bench.take(11.0, lambda seat, suspect: 1, 100, 16)
+    due = bench.next_at(began_s + 1.0)
+    early = bench.take(began_s + 9.9, lambda seat, suspect: 1, 100, 16)
+    late = bench.take(due or 0.0, lambda seat, suspect: 1, 100, 16)
 
-    assert due == 11.0
+    assert due == began_s + 10.0
     assert early == []
     assert len(late) == 38
 
