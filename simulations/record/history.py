@@ -82,6 +82,16 @@ FOUND_MAX: Final = 5
 """So many of one kind are told."""
 
 
+ANSWERED: Final = {
+    "Copied": ("Copy",),
+    "Settled": ("Discover", "Merge"),
+    "Released": ("Claim",),
+    "Forgotten": ("Taken",),
+    "Dropped": ("DropCopies",),
+    "Noted": ("Whole",),
+    "Mirrored": ("MirrorJob",),
+}
+"""The requests that are answered, by their answers."""
 STEERING: Final = ("pause", "resume", "cancel", "retry", "set", "delete")
 """The verbs whose answer says how a job stands by then."""
 
@@ -405,7 +415,7 @@ class History:
 
     def _agrees(self, moment: Moment) -> None:
         message = opened(moment.what)
-        asked = self._views.answered(moment.node, moment.peer, message.id)
+        asked = self._views.answered_as(moment.node, moment.peer, message.id, ANSWERED[moment.kind])
         if asked is not None and getattr(message, "agreed", True):
             _, (kind, view, before) = asked
             acted_in = [self._sight.view(moment.node)]
@@ -442,7 +452,7 @@ class History:
     def _answered(self, moment: Moment, number: int) -> tuple[float, Any] | None:
         self.judged += 1
         self._rules.synced(moment.node, moment.peer, moment.kind)
-        return self._requests.answered(moment.node, moment.peer, number)
+        return self._requests.answered_as(moment.node, moment.peer, number, ANSWERED[moment.kind])
 
     # -- jobs ----------------------------------------------------------------------------------
 

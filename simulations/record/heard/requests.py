@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Any, Final
 
@@ -40,3 +41,10 @@ class Requests:
     def answered(self, node: str, peer: str, number: int) -> tuple[float, Any] | None:
         """Returns when that came which is answered now, and what of it was taken down."""
         return self._open.pop((peer, node, number), None)
+
+    def answered_as(self, node: str, peer: str, number: int, kinds: Collection[str]) -> tuple[float, Any] | None:
+        """Returns the same of a request of one of these kinds, which is what was taken down of it first. What is
+        answered to somebody as it was in its last life may have the number of another request of this one.
+        """
+        _, what = self._open.get((peer, node, number), (0.0, ("",)))
+        return self.answered(node, peer, number) if what[0] in kinds else None
