@@ -199,6 +199,12 @@ class Eyewitness:
         lead = self._by_name[master].lead
         return lead is not None and lead.cluster.ownership.in_service(bucket)
 
+    def may_not_grant(self, master: str) -> bool:
+        """Tells whether a master has no consent of most at this moment, and knows it."""
+        lead = self._by_name[master].lead
+        consent = None if lead is None else lead.cluster.ownership.consent
+        return consent is not None and not consent()
+
     def damaged(self) -> bool:
         """Tells whether what is on a disk was ever damaged."""
         return any(deed.do in (FLIP, TEAR, LOSE) for deed in self._stage.deeds)

@@ -61,6 +61,9 @@ class Sight(Protocol):
     def disk_s(self, node: str) -> float:
         """Returns how long an access to a node's disk takes at this moment."""
 
+    def may_not_grant(self, master: str) -> bool:
+        """Tells whether a master has no consent of most at this moment, and knows it."""
+
 
 @dataclass(slots=True)
 class _Master:
@@ -158,8 +161,11 @@ class Doubts:
         self._goes_on(master, buckets, GRACE_S + self.sight.disk_s(master), "grants from")
 
     def resumes(self, master: str, buckets: Collection[int]) -> None:
-        """Judges buckets that a master serves again, under the epochs that they had."""
-        self._goes_on(master, buckets, AT_ONCE_S, "goes on with")
+        """Judges buckets that a master serves again, under the epochs that they had. Who has no consent of most claims
+        all anew when it has that again, before it grants anything.
+        """
+        if not self.sight.may_not_grant(master):
+            self._goes_on(master, buckets, AT_ONCE_S, "goes on with")
 
     def _goes_on(self, master: str, buckets: Collection[int], grace_s: float, what: str) -> None:
         """Judges what a master does with buckets so long after anything cast doubt on them."""

@@ -22,6 +22,7 @@ class Case:
     told: list[str] = field(default_factory=list)
     still: list[tuple[float, float]] = field(default_factory=list)
     held_s: float = 0.0
+    lapsed: bool = False
     words: dict[str, Word] = field(default_factory=dict)
     there: frozenset[str] = frozenset({"m1", "m2"})
     stores: Stores = field(default_factory=Stores)
@@ -43,6 +44,9 @@ class Case:
 
     def disk_s(self, node: str) -> float:
         return self.held_s
+
+    def may_not_grant(self, master: str) -> bool:
+        return self.lapsed
 
     def stalls(self, member: str, from_s: float, until_s: float) -> list[tuple[float, float]]:
         return self.still
@@ -71,6 +75,19 @@ def test_what_is_gained_is_granted_when_all_have_let_go() -> None:
 
     assert case.grants()
     assert "m2 has not let go of it" in case.told[0]
+
+
+@pytest.mark.parametrize("is_back", [True, False])
+def test_what_is_served_again_without_consent_is_claimed_anew_when_that_is_back(is_back: bool) -> None:
+    case = Case()
+    case.now_s += 1.0
+    case.rules.lapsed("m0", case.now_s)
+    case.now_s += 1.0
+    case.lapsed = not is_back
+
+    case.rules.resumes("m0", [BUCKET])
+
+    assert bool(case.told) is is_back
 
 
 def test_who_is_held_for_dead_is_so_from_when_that_is_heard_till_it_is_no_more() -> None:
