@@ -110,7 +110,7 @@ class Cluster:
         self.accounts = AccountKeeping(
             peers, self.holdings, ground.jobs, ground.recorder, self.ownership.copies, ground.slices
         )
-        self.orders = HostOrders(peers, self.holdings, ground.workbench, ground.wake.set)
+        self.orders = HostOrders(peers, self.holdings, ground.workbench, self.budgets.lending.call_in, ground.wake.set)
         self.schedules = ScheduleBook(peers, self.holdings)
         self.completion = Completion(peers, self.own_standing.of, ground.lifecycle.close)
         self._idle_pages = IdlePages()

@@ -79,6 +79,8 @@ PROGRESS_S = 2.0
 LIMIT_S = 3600.0
 LIMIT_TIMES = 3.0
 """For who sets no limit: an hour, and so many times as long as the web takes at least."""
+SINKS_PATIENCE_S = 900.0
+"""A sink is tried every half minute at last, and two of five answers may get lost."""
 PATIENCE_S = 120.0
 """How long the masters have, after all is over, to find that nothing is missing any more."""
 TAKES_FILES = frozenset({"wipe", "restore-snapshot"})
@@ -295,7 +297,7 @@ class Simulation:
                 tidy = stage.all_ended
             if stage.sinks:
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(PATIENCE_S):
+                    async with asyncio.timeout(SINKS_PATIENCE_S):
                         await self._bring(stage)
                 if "letters" in self.options.draws:
                     with suppress(TimeoutError):
@@ -335,12 +337,13 @@ class Simulation:
             besides.cancel()
 
     async def _bring(self, stage: Stage) -> None:
-        """Waits until the masters say that nothing waits for a sink any more."""
+        """Waits until the masters say, all of them, that nothing waits for a sink any more."""
         waiting = True
         while waiting:
             await asyncio.sleep(LOOK_S)
             told = await stage.up[0].ask("job", {"job": stage.job})
-            waiting = any(sink["waiting"] for sink in told["sinks"])
+            unheard = {machine.id for machine in stage.up}.intersection(told["missing"])
+            waiting = bool(unheard) or any(sink["waiting"] for sink in told["sinks"])
 
     async def _meet(self, stage: Stage) -> None:
         first, *others = stage.machines

@@ -28,10 +28,19 @@ log = logging.getLogger(__name__)
 class HostOrders:
     """Knows all orders. The workbench obeys them; ``wake`` is called when it does so otherwise than before."""
 
-    def __init__(self, peers: Peers, holdings: Holdings, workbench: Workbench, wake: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        peers: Peers,
+        holdings: Holdings,
+        workbench: Workbench,
+        call_in: Callable[[Sequence[int]], None],
+        wake: Callable[[], None],
+    ) -> None:
+        """``call_in`` ends what is lent of these hosts: it was for as many requests as the delay before allowed."""
         self._peers = peers
         self._holdings = holdings
         self._bench = workbench
+        self._call_in = call_in
         self._wake = wake
         self._known: dict[str, HostOrder] = {}
         self._changing = asyncio.Lock()
@@ -88,9 +97,12 @@ class HostOrders:
             self._obey(orders)
 
     def _obey(self, orders: Iterable[HostOrder]) -> None:
+        hosts = []
         for order in orders:
             self._known[order.host] = order
-            self._bench.order(key_hash(order.host), order)
+            hosts.append(key_hash(order.host))
+            self._bench.order(hosts[-1], order)
+        self._call_in(hosts)
         self._wake()
 
     async def _spread(self) -> list[NodeId]:

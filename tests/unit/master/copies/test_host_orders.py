@@ -32,12 +32,13 @@ class Orders:
         self.holdings = Holdings(folder, _never)
         self.bench = Workbench()
         self.bench.open_job(1, pace_of())
+        self.called_in: list[int] = []
         self.woken = 0
 
     async def __aenter__(self) -> Orders:
         await self.holdings.open()
         peers = FakePeers(ME, [member(ME), member(NEXT), member(LAST)], self._answer)
-        self.orders = HostOrders(peers, self.holdings, self.bench, self._wake)
+        self.orders = HostOrders(peers, self.holdings, self.bench, self.called_in.extend, self._wake)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -68,6 +69,14 @@ async def test_change_is_in_force_and_told_to_all_and_who_is_away_is_named(tmp_p
         assert here.bench.host(key_hash(HOST), HOST, 1).ordered_s == 5.0
         assert here.told == [(NEXT, [WireHostOrder(HOST, 1, 5.0, 0, False)])]
         assert here.woken
+
+
+async def test_what_is_lent_of_a_host_is_called_in_when_that_is_changed(tmp_path: Path) -> None:
+    async with Orders(tmp_path) as here:
+        await here.orders.change(HOST, delay_s=5.0, delayed=True)
+        await here.orders.take([WireHostOrder("b.example", 1, 2.0, 0, False)])
+
+        assert here.called_in == [key_hash(HOST), key_hash("b.example")]
 
 
 async def test_order_lasts_through_a_restart(tmp_path: Path) -> None:
