@@ -203,11 +203,11 @@ CONTROLS = {
         says="is queued on the disk of",
     ),
     "sessions-go-on": Control(
-        "slaves ask hosts when their sessions are over",
+        "slaves go on when their sessions are over",
         "permissions",
         owners.CONTROLS["fencing-off"].options,
         owners.CONTROLS["fencing-off"].swaps,
-        says="after its session was over",
+        says="goes on under a session that is over",
     ),
     "asked-after-letting-go": Control(
         "a master has hosts asked whose buckets it has let go of",

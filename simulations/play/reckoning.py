@@ -46,9 +46,9 @@ class Reckoning:
     """Looks at a stage, and keeps what was told of losses."""
 
     def __init__(self, stage: Stage) -> None:
-        self._buckets: dict[str, Mapping[Print, int]] = {}
-        """By what jobs shard by."""
         self.losses = Losses(buckets_of(stage.web, stage.options.key))
+        self._buckets: dict[str, Mapping[Print, int]] = {stage.options.key: self.losses.buckets}
+        """By what jobs shard by."""
         self.tellings: list[Telling] = []
         self._stage = stage
         self._said: dict[str, Said] = {}

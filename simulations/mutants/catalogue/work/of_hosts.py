@@ -17,14 +17,6 @@ MUTANTS = (
         harm="The owner asks a host with a delay while it has lent it.",
     ),
     Mutant(
-        name="loans-outlast-an-order",
-        kind=Slip.CLEANUP,
-        where="p2pcrawl.master.copies.host_orders:HostOrders._obey",
-        old="self._call_in(hosts)",
-        new="pass",
-        harm="Whoever has borrowed a host when a person slows it down asks it once more beside the others.",
-    ),
-    Mutant(
         name="lent-slots-not-counted",
         kind=Slip.EDGE,
         where=_HOST + "may_begin",

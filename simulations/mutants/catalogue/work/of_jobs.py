@@ -137,4 +137,12 @@ MUTANTS = (
         new="Hold(0, settled.set)",
         harm="A call that puts in several URLs may be answered when the first is safe.",
     ),
+    Mutant(
+        name="loans-outlast-an-order",
+        kind=Slip.CLEANUP,
+        where="p2pcrawl.master.copies.host_orders:HostOrders._obey",
+        old="self._call_in(hosts)",
+        new="pass",
+        harm="Whoever has borrowed a host when a person slows it down asks it once more beside the others.",
+    ),
 )
