@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -975,11 +976,17 @@ def _serves_nothing(house: FakeMaster) -> bool:
 
 
 async def test_what_a_job_that_was_closed_has_left_undone_keeps_nobody_busy_after_a_restart(tmp_path: Path) -> None:
-    async with town_of(tmp_path, "1", answer=Web(count=20, hosts=1)) as (_town, [house]):
+    web, closers = Web(count=200, hosts=1), list[Callable[[], None]]()
+
+    def answer(task: Task) -> Page | None:
+        if web.visits.total() == 8:
+            closers[0]()
+        return web(task)
+
+    async with town_of(tmp_path, "1", answer=answer) as (_town, [house]):
+        closers.append(lambda: house.master.lifecycle.close(JobId(77), "enough"))
         await submit(house)
         job = house.master.jobs[JobId(77)]
-        await eventually(lambda: job.counts["queued"] > 1)
-        house.master.lifecycle.close(job.id, "enough")
         await eventually(lambda: job.state == FINISHED)
         job.closing = ""
 
