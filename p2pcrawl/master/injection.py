@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from p2pcrawl.core.control import CANCELLED, FINISHED, INCOMPLETE, RUNNING
+from p2pcrawl.core.control import CANCELLED, OVER, RUNNING
 from p2pcrawl.master.board_changes.entries import bring_entries
 from p2pcrawl.master.boards.job_boards import mark_for
 from p2pcrawl.master.cluster import Cluster
@@ -50,7 +50,7 @@ class Injection:
         except TimeoutError:
             text = f"not all of the URLs are safe yet, after {INJECT_S:g} s; they may be put into the job again"
             raise P2PCrawlError(text) from None
-        if job.state in (FINISHED, INCOMPLETE) and not job.reason:
+        if job.state in OVER and not job.reason:
             await self._open_again(job)
         await self._cluster.master.admission.write(job)
         check_takes_urls(job)

@@ -12,7 +12,7 @@ import asyncio
 import json
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any, TypedDict
 
 from msgspec.json import Decoder
@@ -106,11 +106,7 @@ class Steering:
         check_can_be_set(job)
         values = read_changes(changes)
         was = {name: getattr(job.settings, name) for name in values}
-        try:
-            async with asyncio.timeout(STORE_S):
-                await self._master.admission.tune(job, retuned(job.spec.tuned, values))
-        except TimeoutError:
-            raise P2PCrawlError(f"this master could not store it in {STORE_S:g} s; see `p2pcrawl jobs`") from None
+        await _in_time(self._master.admission.tune(job, retuned(job.spec.tuned, values)))
         await self._cluster.spread(job)
         await self._stored(job)
         away = sorted(m.id for m in self._peers.missing())
@@ -119,11 +115,7 @@ class Steering:
 
     async def _stored(self, job: Job) -> None:
         """Returns when a job is on disk as it stands, whoever has changed it: what a person is told of it holds."""
-        try:
-            async with asyncio.timeout(STORE_S):
-                await self._master.admission.write(job)
-        except TimeoutError:
-            raise P2PCrawlError(f"this master could not store it in {STORE_S:g} s; see `p2pcrawl jobs`") from None
+        await _in_time(self._master.admission.write(job))
 
     async def retry_here(self, job: Job, reason: str = "") -> int:
         """Queues anew what has failed at this master, for a reason or for any; returns how many pages. Raises
@@ -251,6 +243,15 @@ class Steering:
             final = bool(job.signed) and bool(json.loads(job.signed)["final"])
             self._final[job.id] = (job.signed, final)
         return bool(job.signed) and not final
+
+
+async def _in_time(storing: Awaitable[object]) -> None:
+    """Waits till something is stored. Raises P2PCrawlError when that takes too long."""
+    try:
+        async with asyncio.timeout(STORE_S):
+            await storing
+    except TimeoutError:
+        raise P2PCrawlError(f"this master could not store it in {STORE_S:g} s; see `p2pcrawl jobs`") from None
 
 
 def check_can_be_set(job: Job) -> None:

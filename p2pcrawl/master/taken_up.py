@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from p2pcrawl.core.control import FINISHED, INCOMPLETE, RUNNING
+from p2pcrawl.core.control import OVER, RUNNING
 from p2pcrawl.frontier.database.schema import FILE, damaged
 from p2pcrawl.frontier.records.batch import Batch
 from p2pcrawl.frontier.records.store import Store
@@ -32,7 +32,7 @@ def take_up_failed(folder: Path, choice: ReasonChoice) -> int:
                 raise damaged(folder / FILE, f"job {name}: {error}") from error
             changes, _ = store.retry(job, {job: order}, choice)
             retried += changes["queued"]
-            if changes["queued"] and state in (FINISHED, INCOMPLETE):
+            if changes["queued"] and state in OVER:
                 batch = Batch()
                 batch.states[job] = (RUNNING, "")
                 store.commit(batch)

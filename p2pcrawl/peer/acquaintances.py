@@ -70,8 +70,8 @@ class Acquaintances:
         return path.name
 
     def save(self, known: Iterable[Row]) -> bool:
-        """Saves who is known, durably when this returns, and tells whether the disk took it. Called,
-        in any thread, when anything has changed.
+        """Saves who is known, durably when this returns, and tells whether the disk took it. Called in any thread, when
+        anything has changed.
         """
         with self._lock:
             return self._save(known)
@@ -87,12 +87,8 @@ class Acquaintances:
                 replace_secret(self._folder / name, text.encode())
             except OSError as error:
                 # It is tried again before long; once is enough to be told.
-                log.log(
-                    logging.DEBUG if self._refused else logging.WARNING,
-                    "cannot write %s: %s",
-                    self._folder / name,
-                    error,
-                )
+                level = logging.DEBUG if self._refused else logging.WARNING
+                log.log(level, "cannot write %s: %s", self._folder / name, error)
                 self._refused = True
                 return False
         self._written, self.missed, self._refused = text, _missed(rows), False

@@ -16,7 +16,7 @@ import msgspec
 from p2pcrawl.core.bench.candidate import host_key
 from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.board_versions import merged_boards
-from p2pcrawl.core.control import FINISHED, INCOMPLETE, PAUSED, RUNNING, Control, merged
+from p2pcrawl.core.control import FINISHED, OVER, PAUSED, RUNNING, Control, merged
 from p2pcrawl.core.hosts.politeness import Pace
 from p2pcrawl.core.retuning import Tuned
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash
@@ -175,7 +175,7 @@ class Admission:
 
     async def _mirror(self, spec: JobSpec, control: Control) -> str:
         job = self._jobs.get(spec.id)
-        begins = job is None or (control.state == RUNNING and job.state in (FINISHED, INCOMPLETE))
+        begins = job is None or (control.state == RUNNING and job.state in OVER)
         # Only what is to run here has to be able to.
         if begins and control.state in (RUNNING, PAUSED) and self._check_spec and (refusal := self._check_spec(spec)):
             return refusal

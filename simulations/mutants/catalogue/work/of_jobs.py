@@ -13,8 +13,8 @@ MUTANTS = (
         name="verb-told-before-the-disk",
         kind=Slip.EARLY,
         where=_MASTER + "steering:Steering._stored",
-        old="                await self._master.admission.write(job)\n",
-        new="                pass\n",
+        old="        await _in_time(self._master.admission.write(job))\n",
+        new="        pass\n",
         harm="A person is told that a job is paused, which a crash undoes.",
     ),
     Mutant(
